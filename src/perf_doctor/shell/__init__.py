@@ -1,0 +1,1 @@
+"""Bash text in, words out: a static evaluator that knows nothing of Relax."""

@@ -1,0 +1,198 @@
+"""``NAME=value``, arrays, ``export`` and its relatives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perf_doctor.shell.limits import MAX_WORDS
+from perf_doctor.shell.model import Unknown
+from perf_doctor.shell.status import SUCCESS, Status
+from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
+from perf_doctor.shell.words import Substitution, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tree_sitter import Node
+
+    from perf_doctor.shell.interpreter import Interpreter
+    from perf_doctor.shell.source import Source
+
+
+def assign(
+    interpreter: Interpreter,
+    source: Source,
+    node: Node,
+    end: int | None = None,
+    *,
+    exported: bool = False,
+) -> str:
+    """Carry out an assignment and return the name.
+
+    ``end`` replaces the end of the node where the syntax tree cut the value short.
+    """
+    name_node = node.child_by_field_name("name") or node.children[0]
+    value_node = node.child_by_field_name("value")
+    end = node.end_byte if end is None else end
+    appends = source.text.startswith("+=", name_node.end_byte)
+    start = name_node.end_byte + (2 if appends else 1)
+    if name_node.type == "subscript":
+        return _assign_element(interpreter, source, name_node, start, end, appends=appends)
+    name = source.slice(name_node)
+    place = source.place(node.start_byte)
+    before = interpreter.state.variables.get(name)
+    if value_node is not None and value_node.type == "array":
+        elements = _array(interpreter, source, value_node, name)
+        if appends and before is not None:
+            elements = (*_as_elements(before), *elements)
+        variable = Variable(elements=elements, place=place, exported=exported)
+        if elements and elements[0].value.text.startswith("--"):
+            interpreter.arrays[name] = place
+    else:
+        value = _scalar(interpreter, source, start, end, name)
+        if appends and before is not None and before.elements is not None:
+            first = Element(join([before.scalar, value]), place, name)
+            variable = replace(before, elements=(first, *before.elements[1:]))
+        else:
+            value = join([before.value, value]) if appends and before is not None else value
+            variable = Variable(value, place=place, exported=exported)
+    interpreter.state.assign(name, variable)
+    return name
+
+
+def _scalar(interpreter: Interpreter, source: Source, start: int, end: int, name: str) -> Value:
+    value = interpreter.expander.value(source, start, end)
+    if len(value.parts) == 1 and isinstance(value.parts[0], Unknown):
+        parts = scan(source, start, end)
+        only = value.parts[0]
+        if len(parts) == 1 and isinstance(parts[0], Substitution) and not only.required:
+            return replace(value, parts=(replace(only, name=name),))
+    return value
+
+
+def _array(interpreter: Interpreter, source: Source, node: Node, name: str) -> tuple[Element, ...]:
+    elements: list[Element] = []
+    for start, end in word_ranges(source, node.children, skip=("(", ")", "comment")):
+        for element in interpreter.expander.words(source, start, end):
+            own = element if element.group else Element(element.value, element.place, name)
+            elements.append(own)
+        if len(elements) > MAX_WORDS:
+            interpreter.trace.note(
+                f"{name} has more than {MAX_WORDS} words; the rest is left out",
+                source.place(start),
+            )
+            break
+    return tuple(elements[:MAX_WORDS])
+
+
+def word_ranges(
+    source: Source, nodes: Iterable[Node], skip: tuple[str, ...]
+) -> list[tuple[int, int]]:
+    """Return the ranges of the words among the nodes.
+
+    The syntax tree splits some unquoted words (``http://$HOST:$PORT/path``); two nodes with
+    nothing between them, or only a line continuation, are one word.
+    """
+    ranges: list[tuple[int, int]] = []
+    for node in nodes:
+        if node.type in skip:
+            continue
+        start, end = node.start_byte, node.end_byte
+        if ranges and (
+            ranges[-1][1] == start or not source.text[ranges[-1][1] : start].replace("\\\n", "")
+        ):
+            ranges[-1] = (ranges[-1][0], end)
+        else:
+            ranges.append((start, end))
+    return ranges
+
+
+def _as_elements(variable: Variable) -> tuple[Element, ...]:
+    if variable.elements is not None:
+        return variable.elements
+    if variable.value == EMPTY or variable.place is None:
+        return ()
+    return (Element(variable.value, variable.place),)
+
+
+def _assign_element(
+    interpreter: Interpreter, source: Source, node: Node, start: int, end: int, *, appends: bool
+) -> str:
+    name_node, index_node = node.child_by_field_name("name"), node.child_by_field_name("index")
+    name = source.slice(name_node) if name_node else ""
+    index = interpreter.index_of(source, source.slice(index_node)) if index_node else None
+    value = interpreter.expander.value(source, start, end)
+    if index is None:
+        interpreter.trace.note(f"an element of {name} is set at an index that is not known",
+                               source.place(node.start_byte))  # fmt: skip
+        return name
+    before = interpreter.state.variables.get(name)
+    if (
+        appends
+        and before
+        and before.elements
+        and -len(before.elements) <= index < len(before.elements)
+    ):
+        value = join([before.elements[index].value, value])
+    set_element(interpreter, name, index, Element(value, source.place(start), name))
+    return name
+
+
+def set_element(interpreter: Interpreter, name: str, index: int, element: Element) -> None:
+    """Set one element; behind the end of the array it is appended, as launch scripts mean it."""
+    before = interpreter.state.variables.get(name)
+    elements = list(_as_elements(before)) if before is not None else []
+    if -len(elements) <= index < len(elements):
+        elements[index] = element
+    else:
+        elements.append(element)
+    variable = replace(before or Variable(place=element.place), elements=tuple(elements))
+    interpreter.state.assign(name, variable)
+
+
+def declare(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Carry out ``export``, ``local``, ``readonly``, ``declare`` or ``typeset``."""
+    command = node.children[0].type
+    flags = "".join(
+        source.slice(child)[1:]
+        for child in node.children
+        if child.type == "word" and source.slice(child).startswith("-")
+    )
+    exports = command == "export" or "x" in flags
+    is_local = command == "local" or (
+        command in ("declare", "typeset") and "g" not in flags and bool(interpreter.state.locals)
+    )
+    children = [child for child in node.children[1:] if child.is_named]
+    for child in children:
+        if child.type == "variable_assignment":
+            if is_local and (name_node := child.child_by_field_name("name")):
+                interpreter.state.declare_local(source.slice(name_node).split("[")[0])
+            assign(interpreter, source, child, exported=exports)
+        elif child.type == "variable_name":
+            _declare_name(interpreter, source.slice(child), exports=exports, is_local=is_local)
+    return SUCCESS
+
+
+def _declare_name(interpreter: Interpreter, name: str, *, exports: bool, is_local: bool) -> None:
+    state = interpreter.state
+    if is_local:
+        state.declare_local(name)
+        state.variables.pop(name, None)
+    elif exports and (variable := state.variables.get(name)) is not None:
+        state.variables[name] = replace(variable, exported=True)
+
+
+def unset(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Carry out ``unset``."""
+    for child in node.children[1:]:
+        if child.type == "variable_name" or (
+            child.type == "word" and not source.slice(child).startswith("-")
+        ):
+            interpreter.state.unset(source.slice(child))
+    return SUCCESS
+
+
+def set_scalar(interpreter: Interpreter, name: str, text: str) -> None:
+    """Set a plain variable to a known text."""
+    interpreter.state.assign(name, Variable(literal(text)))

@@ -1,0 +1,103 @@
+"""Brace expansion: ``{a,b}`` and ``{1..8}``, before anything else is expanded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from perf_doctor.shell.limits import MAX_WORDS, TooMuch
+from perf_doctor.shell.words import Literal, Part
+
+_RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$")
+_LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])$")
+_MARKS = "{},"
+
+
+def expand_braces(parts: Sequence[Part]) -> list[tuple[Part, ...]]:
+    """Return the words that brace expansion makes of one word; mostly that word alone."""
+    if not any(
+        isinstance(part, Literal) and not part.quoted and "{" in part.text for part in parts
+    ):
+        return [tuple(parts)]
+    pieces: list[Part] = []
+    for part in parts:
+        if isinstance(part, Literal) and not part.quoted:
+            pieces.extend(
+                Literal(text, quoted=False) for text in re.split(r"([{},])", part.text) if text
+            )
+        else:
+            pieces.append(part)
+    return _expand(pieces)
+
+
+def _expand(pieces: list[Part], depth: int = 0) -> list[tuple[Part, ...]]:
+    for begin, piece in enumerate(pieces):
+        if not _is(piece, "{"):
+            continue
+        group = _group(pieces, begin)
+        if group is None:
+            continue
+        end, alternatives = group
+        words = []
+        for tail in _expand(pieces[end + 1 :], depth + 1):
+            for alternative in alternatives:
+                inner = _expand(alternative, depth + 1) if depth < 8 else [tuple(alternative)]
+                words.append([(*pieces[:begin], *one, *tail) for one in inner])
+        # bash varies the leftmost group slowest
+        count = len(alternatives)
+        ordered = [word for a in range(count) for block in words[a::count] for word in block]
+        if len(ordered) > MAX_WORDS:
+            raise TooMuch(f"braces that expand to more than {MAX_WORDS} words")
+        return ordered
+    return [tuple(pieces)]
+
+
+def _is(piece: Part, mark: str) -> bool:
+    return isinstance(piece, Literal) and not piece.quoted and piece.text == mark
+
+
+def _group(pieces: list[Part], begin: int) -> tuple[int, list[list[Part]]] | None:
+    """Return the end of the group that opens at ``begin`` and its alternatives."""
+    depth = 0
+    alternatives: list[list[Part]] = [[]]
+    for at in range(begin, len(pieces)):
+        piece = pieces[at]
+        if _is(piece, "{"):
+            depth += 1
+            if depth == 1:
+                continue
+        elif _is(piece, "}"):
+            depth -= 1
+            if not depth:
+                if len(alternatives) > 1:
+                    return at, alternatives
+                sequence = _sequence(alternatives[0])
+                return (at, sequence) if sequence else None
+        elif depth == 1 and _is(piece, ","):
+            alternatives.append([])
+            continue
+        alternatives[-1].append(piece)
+    return None
+
+
+def _sequence(pieces: list[Part]) -> list[list[Part]] | None:
+    if not all(isinstance(piece, Literal) and not piece.quoted for piece in pieces):
+        return None
+    text = "".join(piece.text for piece in pieces if isinstance(piece, Literal))
+    if match := _RANGE.match(text):
+        first, last = int(match[1]), int(match[2])
+        step = abs(int(match[3] or 1)) or 1
+        width = max(len(end) for end in match.groups()[:2]) if _padded(match) else 0
+        if abs(last - first) // step > MAX_WORDS:
+            raise TooMuch(f"braces that expand to more than {MAX_WORDS} words")
+        numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+        return [[Literal(f"{number:0{width}d}", quoted=False)] for number in numbers]
+    if match := _LETTERS.match(text):
+        low, high = ord(match[1]), ord(match[2])
+        codes = range(low, high + 1) if low <= high else range(low, high - 1, -1)
+        return [[Literal(chr(code), quoted=False)] for code in codes]
+    return None
+
+
+def _padded(match: re.Match[str]) -> bool:
+    return any(len(end.lstrip("-")) > 1 and end.lstrip("-")[0] == "0" for end in match.groups()[:2])

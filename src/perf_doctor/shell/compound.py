@@ -1,0 +1,473 @@
+"""Compound statements: lists, pipelines, branches, loops, functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from perf_doctor.shell import conditions
+from perf_doctor.shell.limits import MAX_LOOP_ITERATIONS
+from perf_doctor.shell.patterns import matches
+from perf_doctor.shell.simple import run_simple
+from perf_doctor.shell.state import Function
+from perf_doctor.shell.status import (
+    FAILURE,
+    SUCCESS,
+    LoopControl,
+    Status,
+    of_truth,
+)
+from perf_doctor.shell.values import Element, Value, Variable, literal
+from perf_doctor.shell.words import Literal, scan
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from perf_doctor.shell.interpreter import Interpreter
+    from perf_doctor.shell.source import Source
+
+_LAUNCHER = re.compile(r"\b(?:ray|python3?|torchrun)\b")
+
+
+class Look(NamedTuple):
+    """What a condition came to, and whether absence can excuse a dead end behind it."""
+
+    status: Status
+    excuse: bool
+
+
+def look(interpreter: Interpreter, run: Callable[[], Status], *, keep: bool = False) -> Look:
+    """Run a condition and see what it hung on.
+
+    The trace's ``looked_at`` then holds the names this condition saw, and with ``keep`` the
+    earlier ones too.
+    """
+    trace = interpreter.trace
+    before, before_file = trace.looked_at, trace.looked_at_file
+    trace.looked_at, trace.looked_at_file = {}, False
+    status = run()
+    if keep:
+        trace.looked_at = {**before, **trace.looked_at}
+        trace.looked_at_file |= before_file
+    excuse = bool(trace.looked_at) or trace.looked_at_file or status.basis != "known"
+    return Look(status, excuse)
+
+
+def run_list(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run ``a && b`` or ``a || b``."""
+    left, operator, right = node.children[0], node.children[1].type, node.children[-1]
+    found = look(interpreter, lambda: interpreter.run(source, left), keep=True)
+    status = found.status
+    site = _undecided(interpreter, source, node, status, [right], only_tests=True)
+    if site is not None:
+        status = _forced(interpreter, source, node, status)
+    if status.ok != (operator == "&&"):
+        return status
+    result = _arm(interpreter, source, [right], found.excuse, site)
+    return SUCCESS if result is None else result
+
+
+def run_negated(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run ``! command``."""
+    return interpreter.run(source, node.children[-1]).negated()
+
+
+def run_pipeline(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run a pipeline: every stage in a subshell, only the last one's output counts."""
+    stages = [child for child in node.children if child.is_named]
+    saved = interpreter.output
+    status = SUCCESS
+    for stage in stages:
+        interpreter.output = saved if stage == stages[-1] else None
+        with interpreter.subshell():
+            status = interpreter.run(source, stage)
+    interpreter.output = saved
+    return status
+
+
+def run_subshell(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run ``( … )``."""
+    with interpreter.subshell():
+        return interpreter.block(source, node.children)
+    return FAILURE  # reached where `exit` ended the subshell
+
+
+def run_group(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run ``{ …; }`` or evaluate ``(( … ))``."""
+    if not source.text.startswith("((", node.start_byte):
+        return interpreter.block(source, node.children)
+    number = interpreter.expander.arithmetic(source, node.start_byte + 2, node.end_byte - 2)
+    return of_truth(None if number is None else number != 0)
+
+
+def run_test(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run ``[ … ]`` or ``[[ … ]]``; a bare ``(( … ))`` may come as one, too."""
+    start, end = node.start_byte, node.end_byte
+    if source.text.startswith("[[", start):
+        return of_truth(conditions.double(interpreter, source, start + 2, end - 2))
+    if source.text.startswith("((", start):
+        return run_group(interpreter, source, node)
+    return of_truth(conditions.single(interpreter, source, start + 1, end - 1))
+
+
+def run_redirected(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run a statement with redirections: what goes to a file is not output."""
+    body = node.child_by_field_name("body")
+    saved_output, saved_heredoc = interpreter.output, interpreter.heredoc
+    extra: list[tuple[int, int]] = []
+    for redirect in node.children_by_field_name("redirect"):
+        if redirect.type == "heredoc_redirect":
+            interpreter.heredoc = _heredoc(interpreter, source, redirect)
+        elif redirect.type == "file_redirect":
+            targets = redirect.children_by_field_name("destination")
+            extra.extend((target.start_byte, target.end_byte) for target in targets[1:])
+            if _takes_stdout(source, redirect):
+                interpreter.output = None
+    try:
+        if body is None:
+            return SUCCESS
+        if body.type == "command":
+            return run_simple(interpreter, source, body, extra)
+        return interpreter.run(source, body)
+    finally:
+        interpreter.output, interpreter.heredoc = saved_output, saved_heredoc
+
+
+def _takes_stdout(source: Source, redirect: Node) -> bool:
+    text = source.slice(redirect)
+    return text.startswith((">", "1>", "&>"))
+
+
+def _heredoc(interpreter: Interpreter, source: Source, redirect: Node) -> Value:
+    """Return the text of a here-document, expanded unless its delimiter is quoted."""
+    bodies = [child for child in redirect.children if child.type == "heredoc_body"]
+    starts = [child for child in redirect.children if child.type == "heredoc_start"]
+    if not bodies:
+        return literal("")
+    body = bodies[0]
+    if starts and any(mark in source.slice(starts[0]) for mark in "'\"\\"):
+        return literal(source.slice(body))
+    return interpreter.expander.value(source, body.start_byte, body.end_byte, quoted=True)
+
+
+# -- branches -----------------------------------------------------------------------------
+
+
+class _Clause(NamedTuple):
+    node: Node
+    condition: list[Node]
+    body: list[Node]
+
+
+def run_if(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run the arm bash would take; an arm that only leads to an early end is not taken."""
+    clauses, otherwise = _clauses(node)
+    bodies = [clause.body for clause in clauses] + [otherwise]
+    excused: list[_Clause] = []
+    sites: list[int] = []
+    outer = interpreter.trace.looked_at
+    try:
+        for clause in clauses:
+            found = look(interpreter, partial(interpreter.block, source, clause.condition))
+            status = found.status
+            if status.basis != "known" and _is_fallback(interpreter, source, clause):
+                return interpreter.block(source, clause.body)
+            site = _undecided(interpreter, source, clause.node, status, _flat(bodies))
+            if site is not None:
+                sites.append(site)
+                status = _forced(interpreter, source, clause.node, status)
+            if found.excuse:
+                excused.append(clause)
+            if status.ok:
+                _glance(interpreter, source, clauses[clauses.index(clause) + 1 :])
+                result = _arm(interpreter, source, clause.body, found.excuse, site)
+                if result is not None:
+                    return result
+        site = sites[-1] if sites else None
+        result = _arm(interpreter, source, otherwise, bool(excused), site)
+        if result is None:
+            return interpreter.block(source, excused[0].body)
+        return result
+    finally:
+        interpreter.trace.looked_at = outer
+
+
+def _is_fallback(interpreter: Interpreter, source: Source, clause: _Clause) -> bool:
+    """Return whether an arm only replaces values that the script asks the machine for.
+
+    ``N=$(nvidia-smi -L | wc -l); if [ "$N" -le 0 ]; then N=8; fi``: the fallback is to the unknown
+    value what the default is in ``${N:-8}``.
+    """
+    body = [node for node in clause.body if node.is_named and node.type != "comment"]
+    for node in body:
+        name = node.child_by_field_name("name")
+        if node.type != "variable_assignment" or name is None:
+            return False
+        variable = interpreter.state.variables.get(source.slice(name))
+        if variable is None or not variable.scalar.unknown or variable.scalar.empty is False:
+            return False
+    if body:
+        names = ", ".join(dict.fromkeys(_assigned(source, body)))
+        place = source.place(clause.node.start_byte)
+        interpreter.trace.note(f"{names} depends on the machine; the fallback is taken", place)
+    return bool(body)
+
+
+def _glance(interpreter: Interpreter, source: Source, clauses: list[_Clause]) -> None:
+    """Look at conditions behind the arm that is taken: they tell of other ways."""
+    for clause in clauses:
+        with interpreter.subshell():
+            interpreter.block(source, clause.condition)
+
+
+def _clauses(node: Node) -> tuple[list[_Clause], list[Node]]:
+    clauses = [_clause(node)]
+    otherwise: list[Node] = []
+    for child in node.children:
+        if child.type == "elif_clause":
+            clauses.append(_clause(child))
+        elif child.type == "else_clause":
+            otherwise = list(child.children)
+    return clauses, otherwise
+
+
+def _clause(node: Node) -> _Clause:
+    condition: list[Node] = []
+    body: list[Node] = []
+    target = condition
+    for child in node.children[1:]:
+        if child.type == "then":
+            target = body
+        elif child.type not in ("elif_clause", "else_clause"):
+            target.append(child)
+    return _Clause(node, condition, body)
+
+
+def _flat(bodies: Iterable[Iterable[Node]]) -> list[Node]:
+    return [node for body in bodies for node in body]
+
+
+def _undecided(
+    interpreter: Interpreter,
+    source: Source,
+    node: Node,
+    status: Status,
+    bodies: list[Node],
+    *,
+    only_tests: bool = False,
+) -> int | None:
+    """Return the number of the branch when it cannot be decided.
+
+    Every variable set in one of its arms is marked, the arms that are not run included.
+    """
+    if status.basis == "known" or (only_tests and status.basis != "test"):
+        return None
+    place = source.place(node.start_byte)
+    text = source.text[node.start_byte : node.end_byte].split("\n", 1)[0].split(";", 1)[0]
+    site = interpreter.branch(source, node, f"line {place.line}: {text.strip()}")
+    interpreter.mark(_assigned(source, bodies), site)
+    if any(_LAUNCHER.search(source.slice(body)) for body in bodies):
+        interpreter.relevant.add(site)
+    return site
+
+
+def _assigned(source: Source, nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield the names that are set anywhere below the nodes."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node.type == "variable_assignment" and (name := node.child_by_field_name("name")):
+            yield source.slice(name).split("[")[0]
+        stack.extend(node.children)
+
+
+def _forced(interpreter: Interpreter, source: Source, node: Node, status: Status) -> Status:
+    forced = interpreter.forced.get((source.path, node.start_byte))
+    return status if forced is None else Status(not status.ok, status.basis)
+
+
+def _arm(
+    interpreter: Interpreter, source: Source, body: list[Node], excuse: bool, site: int | None
+) -> Status | None:
+    """Run an arm; None when it leads nowhere and absence excuses not taking it."""
+    saved = interpreter.undecided
+    if site is not None:
+        interpreter.undecided = (*saved, site)
+    try:
+        result = interpreter.attempt(lambda: interpreter.block(source, body), excuse=excuse)
+    finally:
+        interpreter.undecided = saved
+    if site is not None:
+        interpreter.mark(_assigned(source, body), site)
+    return result
+
+
+def run_case(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run the first arm whose pattern matches; an arm that only ends the script is not taken."""
+    value_node = node.child_by_field_name("value")
+    items = [child for child in node.children if child.type == "case_item"]
+    if value_node is None:
+        return SUCCESS
+    outer = interpreter.trace.looked_at
+    try:
+        return _case(interpreter, source, node, value_node, items)
+    finally:
+        interpreter.trace.looked_at = outer
+
+
+def _case(
+    interpreter: Interpreter, source: Source, node: Node, value_node: Node, items: list[Node]
+) -> Status:
+    interpreter.trace.looked_at = {}
+    value = interpreter.expander.value(source, value_node.start_byte, value_node.end_byte)
+    names = tuple(interpreter.trace.looked_at)
+    _remember_patterns(interpreter, source, names, items)
+    text = value.known
+    if text is None:
+        chosen = list(reversed(items))  # the last arm is the general one
+    else:
+        chosen = [item for item in items if _matches(interpreter, source, item, text)][:1]
+    rest = [item for item in items if item not in chosen]
+    site = None
+    if text is None:
+        bodies = [body for item in items for body in item.children]
+        site = _undecided(interpreter, source, node, Status(False, "test"), bodies)
+    excuse = text is None or bool(names)
+    for item in [*chosen, *(rest if chosen else [])]:
+        result = _arm(interpreter, source, _item_body(item), excuse, site)
+        if result is not None:
+            return result
+        interpreter.trace.looked_at = {}
+    return SUCCESS
+
+
+def _matches(interpreter: Interpreter, source: Source, item: Node, text: str) -> bool:
+    for value in item.children_by_field_name("value"):
+        pattern = interpreter.expander.pattern(source, value.start_byte, value.end_byte)
+        if pattern is not None and matches(pattern, text):
+            return True
+    return False
+
+
+def _item_body(item: Node) -> list[Node]:
+    """Return the statements behind the closing parenthesis of the patterns."""
+    at = next((i for i, child in enumerate(item.children) if child.type == ")"), -1)
+    return item.children[at + 1 :]
+
+
+def _remember_patterns(
+    interpreter: Interpreter, source: Source, names: tuple[str, ...], items: list[Node]
+) -> None:
+    if len(names) != 1 or interpreter.calls:
+        return
+    for item in items:
+        for value in item.children_by_field_name("value"):
+            parts = scan(source, value.start_byte, value.end_byte)
+            text = "".join(part.text for part in parts if isinstance(part, Literal))
+            if text and not any(char in text for char in "*?["):
+                interpreter.trace.literals[names[0], text] = None
+
+
+# -- loops and functions ------------------------------------------------------------------
+
+
+def _iterate(
+    interpreter: Interpreter, source: Source, node: Node, rounds: Iterable[object]
+) -> Status:
+    """Run a loop's body once per round, minding ``break`` and ``continue``.
+
+    A loop that sleeps waits for something outside the script: it is left after one round.
+    """
+    body = node.child_by_field_name("body")
+    status = SUCCESS
+    if body is None:
+        return status
+    for count, _ in enumerate(rounds):
+        if count >= MAX_LOOP_ITERATIONS:
+            place = source.place(node.start_byte)
+            interpreter.trace.note(f"loop left after {MAX_LOOP_ITERATIONS} rounds", place)
+            break
+        interpreter.waited = False
+        try:
+            status = interpreter.run(source, body)
+        except LoopControl as control:
+            if control.levels > 1:
+                raise LoopControl(control.kind, control.levels - 1) from None
+            if control.kind == "break":
+                break
+        if interpreter.waited:
+            break
+    return status
+
+
+def run_for(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run ``for name in words``; an unknown list counts as one unknown word."""
+    name_node = node.child_by_field_name("variable")
+    if name_node is None:
+        return SUCCESS
+    name = source.slice(name_node)
+    place = source.place(node.start_byte)
+    values = node.children_by_field_name("value")
+    if values:
+        elements = [
+            element
+            for value in values
+            for element in interpreter.expander.words(source, value.start_byte, value.end_byte)
+        ]
+    elif any(child.type == "in" for child in node.children):
+        elements = []
+    else:
+        elements = [Element(value, place) for value in interpreter.state.positional]
+
+    def rounds() -> Iterator[None]:
+        for element in elements:
+            interpreter.state.assign(name, Variable(element.value, place=place))
+            yield
+
+    return _iterate(interpreter, source, node, rounds())
+
+
+def run_c_style_for(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run ``for ((init; condition; update))``."""
+    begin = source.text.find("((", node.start_byte) + 2
+    end = source.text.find("))", begin)
+    cuts = [at for at in range(begin, end) if source.text[at] == ";"]
+    if len(cuts) != 2:
+        return SUCCESS
+    expander = interpreter.expander
+    expander.arithmetic(source, begin, cuts[0])
+
+    def rounds() -> Iterator[None]:
+        while source.text[cuts[0] + 1 : cuts[1]].strip() == "" or expander.arithmetic(
+            source, cuts[0] + 1, cuts[1]
+        ):
+            yield
+            expander.arithmetic(source, cuts[1] + 1, end)
+
+    return _iterate(interpreter, source, node, rounds())
+
+
+def run_while(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Run ``while`` or ``until``; a condition that cannot be decided ends the loop."""
+    wanted = node.children[0].type == "while"
+    body = node.child_by_field_name("body")
+    condition = [child for child in node.children[1:] if child != body]
+
+    def rounds() -> Iterator[None]:
+        while True:
+            status = interpreter.block(source, condition)
+            if status.basis != "known" or status.ok != wanted:
+                return
+            yield
+
+    return _iterate(interpreter, source, node, rounds())
+
+
+def define_function(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    """Remember a function."""
+    name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    if name is not None and body is not None:
+        interpreter.state.functions[source.slice(name)] = Function(source, body)
+    return SUCCESS

@@ -1,0 +1,282 @@
+"""From the parts of a word to the words bash makes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from perf_doctor.shell import parameters
+from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate
+from perf_doctor.shell.braces import expand_braces
+from perf_doctor.shell.limits import MAX_NESTING, MAX_WORDS, TooMuch
+from perf_doctor.shell.model import Place, Unknown
+from perf_doctor.shell.patterns import Pattern, compile_pattern
+from perf_doctor.shell.values import EMPTY, Element, Value, join, literal
+from perf_doctor.shell.words import Arithmetic, Literal, Parameter, Part, Substitution, scan
+
+if TYPE_CHECKING:
+    from perf_doctor.shell.interpreter import Interpreter
+    from perf_doctor.shell.source import Source
+
+T = TypeVar("T")
+DEFAULT_IFS = " \t\n"
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+\Z")
+_NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_UNKNOWN_ARITHMETIC = "arithmetic on something that is not known"
+
+
+@dataclass(slots=True)
+class _Field:
+    """A word under construction."""
+
+    values: list[Value] = field(default_factory=list)
+    quoted: bool = False
+    origin: Element | None = None
+
+
+class _Fields:
+    """Collects words; ``None`` as the current one means that no word has begun."""
+
+    def __init__(self, ifs: str) -> None:
+        self.done: list[_Field] = []
+        self.current: _Field | None = None
+        self.ifs = ifs
+
+    def add(self, value: Value, *, quoted: bool, origin: Element | None = None) -> None:
+        if self.current is None:
+            self.current = _Field(origin=origin)
+        self.current.values.append(value)
+        self.current.quoted |= quoted
+
+    def close(self) -> None:
+        if self.current is None:
+            return
+        if self.current.quoted or any(value.parts for value in self.current.values):
+            self.done.append(self.current)
+            if len(self.done) > MAX_WORDS:
+                raise TooMuch(f"more than {MAX_WORDS} words")
+        self.current = None
+
+    def split(self, value: Value, origin: Element | None = None) -> None:
+        """Add an unquoted expansion: it is cut at the characters of IFS."""
+        for part in value.parts:
+            if isinstance(part, Unknown):
+                self.add(Value((part,), value.overridable_by, value.undecided), quoted=False)
+                continue
+            for index, piece in enumerate(_split(part, self.ifs)):
+                if index:
+                    self.close()
+                if piece is None:
+                    continue
+                one = Value((piece,), value.overridable_by, value.undecided)
+                self.add(one, quoted=False, origin=origin)
+
+
+def _split(text: str, ifs: str) -> Iterator[str | None]:
+    """Yield the fields of a text; None stands for nothing before or behind a white-space cut."""
+    if not ifs or not any(char in ifs for char in text):
+        yield text or None
+        return
+    white = "".join(char for char in ifs if char in DEFAULT_IFS)
+    hard = "".join(char for char in ifs if char not in DEFAULT_IFS)
+    begin = at = 0
+    if text[0] in white:
+        yield None
+        while at < len(text) and text[at] in white:
+            at += 1
+        begin = at
+    while at < len(text):
+        if text[at] not in ifs:
+            at += 1
+            continue
+        piece = text[begin:at]
+        seen_hard = False
+        while at < len(text) and (text[at] in white or (text[at] in hard and not seen_hard)):
+            seen_hard |= text[at] in hard
+            at += 1
+        yield piece
+        begin = at
+    yield text[begin:] or None
+
+
+class Expander:
+    """Expands words for an interpreter, whose variables it reads and (``:=``) writes."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.depth = 0
+
+    def words(self, source: Source, start: int, end: int) -> list[Element]:
+        """Return the words that the text at this range becomes; none, one or several."""
+        place = source.place(start)
+        if _PLAIN_WORD.match(source.text, start, end):
+            return [Element(Value((source.text[start:end],)), place)]
+        parts = scan(source, start, end)
+        try:
+            return self._expand(source, parts, place)
+        except TooMuch as limit:
+            self.interpreter.trace.note(f"{limit}; the word is taken as unknown", place)
+            return [Element(Value((Unknown("too-much", str(limit)),)), place)]
+
+    def _expand(self, source: Source, parts: tuple[Part, ...], place: Place) -> list[Element]:
+        elements: list[Element] = []
+        for variant in expand_braces(parts):
+            fields = _Fields(self._ifs())
+            self._add(fields, source, variant)
+            fields.close()
+            for one_field in fields.done:
+                value = join(one_field.values)
+                origin = one_field.origin
+                elements.append(
+                    Element(value, origin.place, origin.group) if origin else Element(value, place)
+                )
+        return elements
+
+    def value(self, source: Source, start: int, end: int, *, quoted: bool = False) -> Value:
+        """Return the text as an assignment sees it: one value, never split."""
+        try:
+            return self.value_of(source, scan(source, start, end, quoted=quoted))
+        except TooMuch as limit:
+            if self.depth:
+                raise
+            self.interpreter.trace.note(
+                f"{limit}; the value is taken as unknown", source.place(start)
+            )
+            return Value((Unknown("too-much", str(limit)),))
+
+    def value_of(self, source: Source, parts: Iterable[Part]) -> Value:
+        """Return the parts as one value."""
+        return join(self._part_value(source, part) for part in parts)
+
+    def pattern(self, source: Source, start: int, end: int) -> Pattern | None:
+        """Return the range as a pattern, or None when a part of it is unknown."""
+        pieces: list[tuple[str, bool]] = []
+        for part in scan(source, start, end):
+            text = self._part_value(source, part).known
+            if text is None:
+                return None
+            pieces.append((text, part.quoted))
+        return compile_pattern(pieces)
+
+    def arithmetic(self, source: Source, start: int, end: int) -> int | None:
+        """Return the value of an arithmetic expression, None when it is not known."""
+        try:
+            value = self.value(source, start, end, quoted=True)
+            text = "".join(p if isinstance(p, str) else UNKNOWN_MARK for p in value.parts)
+            return evaluate(text.replace('"', ""), self.interpreter)
+        except ArithmeticUnknown:
+            return None
+
+    def _ifs(self) -> str:
+        variable = self.interpreter.state.variables.get("IFS")
+        if variable is None:
+            return DEFAULT_IFS
+        known = variable.scalar.known
+        return DEFAULT_IFS if known is None else known
+
+    def _add(self, fields: _Fields, source: Source, parts: Sequence[Part]) -> None:
+        for part in parts:
+            if isinstance(part, Literal):
+                fields.add(literal(part.text) if part.text else EMPTY, quoted=part.quoted)
+            elif isinstance(part, Parameter):
+                self._add_parameter(fields, source, part)
+            elif part.quoted:
+                fields.add(self._part_value(source, part), quoted=True)
+            else:
+                fields.split(self._part_value(source, part))
+
+    def _add_parameter(self, fields: _Fields, source: Source, part: Parameter) -> None:
+        resolved = parameters.resolve(self, source, part)
+        if isinstance(resolved, parameters.Operand):
+            self._nested(lambda: self._add_operand(fields, source, resolved, quoted=part.quoted))
+            return
+        if isinstance(resolved, Value):
+            if part.quoted:
+                fields.add(resolved, quoted=True)
+            else:
+                fields.split(resolved)
+            return
+        if part.quoted and part.index == "*":
+            ifs = self._ifs()
+            fields.add(join((e.value for e in resolved), ifs[:1]), quoted=True)
+            return
+        for index, element in enumerate(resolved):
+            if index:
+                fields.close()
+            origin = element if element.group else None
+            if part.quoted:
+                fields.add(element.value, quoted=True, origin=origin)
+            else:
+                fields.split(element.value, origin)
+
+    def _add_operand(
+        self, fields: _Fields, source: Source, operand: parameters.Operand, *, quoted: bool
+    ) -> None:
+        """Add the default of ``${X:-default}``: its own quotes count, unless quoted as a whole."""
+        start, end = operand.range
+        if quoted:
+            value = join([self.value(source, start, end, quoted=True), operand.mark])
+            fields.add(value, quoted=True)
+            return
+        for part in scan(source, start, end):
+            if isinstance(part, Parameter):
+                self._add_parameter(fields, source, part)
+            elif isinstance(part, Literal) and part.quoted:
+                fields.add(join([literal(part.text), operand.mark]), quoted=True)
+            else:
+                value = join([self._part_value(source, part), operand.mark])
+                if part.quoted:
+                    fields.add(value, quoted=True)
+                else:
+                    fields.split(value)
+        if fields.current is not None:
+            fields.current.values.append(operand.mark)
+
+    def _part_value(self, source: Source, part: Part) -> Value:
+        if isinstance(part, Literal):
+            return literal(part.text) if part.text else EMPTY
+        if isinstance(part, Parameter):
+            return self._parameter_value(source, part)
+        if isinstance(part, Arithmetic):
+            number = self.arithmetic(source, part.start, part.end)
+            if number is None:
+                return Value((Unknown("arithmetic", _UNKNOWN_ARITHMETIC),))
+            names = self._overridables(source, part)
+            return Value((str(number),), *names)
+        if isinstance(part, Substitution):
+            return self._nested(lambda: self.interpreter.substitute(source, part))
+        return Value((Unknown(part.name, "an expansion that is not evaluated"),))
+
+    def _overridables(
+        self, source: Source, part: Arithmetic
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return what the names in an arithmetic expression bring along."""
+        values = [self.value(source, part.start, part.end, quoted=True)]
+        for name in dict.fromkeys(_NAMES.findall(source.text, part.start, part.end)):
+            variable = self.interpreter.state.variables.get(name)
+            if variable is not None:
+                values.append(variable.scalar)
+        joined = join(values)
+        return joined.overridable_by, joined.undecided
+
+    def _parameter_value(self, source: Source, part: Parameter) -> Value:
+        resolved = parameters.resolve(self, source, part)
+        if isinstance(resolved, parameters.Operand):
+            start, end = resolved.range
+            text = self._nested(lambda: self.value(source, start, end, quoted=part.quoted))
+            return join([text, resolved.mark])
+        if isinstance(resolved, Value):
+            return resolved
+        separator = self._ifs()[:1] if part.index == "*" else " "
+        return join((element.value for element in resolved), separator)
+
+    def _nested(self, run: Callable[[], T]) -> T:
+        if self.depth >= MAX_NESTING:
+            raise TooMuch(f"expansions nested deeper than {MAX_NESTING}")
+        self.depth += 1
+        try:
+            return run()
+        finally:
+            self.depth -= 1

@@ -1,0 +1,162 @@
+"""The files a reading may open: the script, its own tree, the model-config folder. No other.
+
+Containment is tested on the resolved path, so neither ``..`` nor a link leads out. Only
+regular files are opened, without blocking, and never more of them than the limits say.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from perf_doctor.shell.limits import MAX_FILE_BYTES, MAX_SOURCED_FILES, ScriptError
+from perf_doctor.shell.source import Source
+
+_MARKS: Final = (("scripts", "models"), (".git",), ("scripts",))
+"""What tells the top of a tree, the surest sign first."""
+
+
+def tree_root(script: str) -> str:
+    """Return the tree a script belongs to.
+
+    That is the nearest folder above it that holds ``scripts/models``, else ``.git``, else
+    ``scripts``; and its own folder where there is none.
+    """
+    folder = Path(os.path.realpath(script)).parent
+    above = [path for path in (folder, *folder.parents) if path != path.parent]
+    for mark in _MARKS:
+        for candidate in above:
+            if candidate.joinpath(*mark).exists():
+                return str(candidate)
+    return str(folder)
+
+
+class Library:
+    """Shell files parsed once: many scripts source the same model and entrypoint files."""
+
+    def __init__(self) -> None:
+        self._sources: dict[tuple[str, str], Source] = {}
+
+    def load(self, path: str, shown: str) -> Source:
+        """Return the file at a resolved path, named ``shown`` in places."""
+        key = path, shown
+        if key not in self._sources:
+            self._sources[key] = Source(shown, read_text(path))
+        return self._sources[key]
+
+
+class Files:
+    """Opens shell files inside the allowed roots and remembers which were opened.
+
+    ``base`` is the folder that shown names are relative to, None for absolute names.
+    """
+
+    def __init__(self, roots: tuple[str, ...], library: Library, base: str | None = None) -> None:
+        self.roots = tuple(os.path.realpath(root) for root in roots)
+        self.opened: dict[str, Source] = {}
+        self._library = library
+        self._base = base
+
+    def shown(self, path: str) -> str:
+        """Return the name a file goes by in places: short, without ``..``."""
+        plain = os.path.normpath(path)
+        if self._base is not None and plain.startswith(self._base.rstrip("/") + "/"):
+            return os.path.relpath(plain, self._base)
+        return plain
+
+    def allows(self, path: str) -> bool:
+        """Return whether the path, links resolved, lies in a root."""
+        real = os.path.realpath(path)
+        return any(real == root or real.startswith(root.rstrip("/") + "/") for root in self.roots)
+
+    def test(self, operator: str, path: str | None, cwd: str | None) -> bool | None:
+        """Return what a file test says; None outside the roots, where nobody looks."""
+        if path is None or (not path.startswith("/") and cwd is None):
+            return None
+        full = path if path.startswith("/") else f"{cwd}/{path}"
+        if not path or "\0" in full or len(full) > os.pathconf("/", "PC_PATH_MAX"):
+            return False
+        if not self.allows(full):
+            return None
+        if operator in "efsrwxd":
+            check = {"d": os.path.isdir, "e": os.path.exists}.get(operator, os.path.isfile)
+            return check(full)
+        return None
+
+    def stand_in(self, path: str) -> str | None:
+        """Return the file of an allowed tree that an absolute path elsewhere stands for.
+
+        Scripts name their own checkout by the place it has in a container,
+        ``/root/slime/scripts/models/x.sh``; the part from ``scripts`` on is looked up.
+        """
+        _, found, tail = path.partition("/scripts/")
+        if found:
+            for root in self.roots:
+                candidate = f"{root}/scripts/{tail}"
+                if os.path.isfile(candidate) and self.allows(candidate):
+                    return candidate
+        return None
+
+    def source(self, path: str, shown: str | None = None) -> Source:
+        """Return the file as shell text.
+
+        Raises ``ScriptError`` with a reason that reads well behind the path.
+        """
+        if not self.allows(path):
+            raise ScriptError("lies outside the script's own tree and the model-config folder")
+        name = self.shown(path) if shown is None else shown
+        if name in self.opened:
+            return self.opened[name]
+        if len(self.opened) >= MAX_SOURCED_FILES:
+            raise ScriptError(f"is one file too many (limit {MAX_SOURCED_FILES})")
+        source = self._library.load(os.path.realpath(path), name)
+        self.opened[name] = source
+        return source
+
+
+def read_text(path: str) -> str:
+    """Return the text of a regular file of sensible size; anything else is a ``ScriptError``."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        raise ScriptError(_reason(error)) from None
+    try:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(kind):
+            raise ScriptError("is a folder")
+        if not stat.S_ISREG(kind):
+            raise ScriptError("is not a regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ScriptError(_reason(error)) from None
+    finally:
+        os.close(descriptor)
+    return decode(data)
+
+
+def decode(data: bytes) -> str:
+    """Return shell text; undecodable bytes are replaced, NUL and oversize are refused."""
+    if len(data) > MAX_FILE_BYTES:
+        raise ScriptError(f"is larger than {MAX_FILE_BYTES // 1024} KiB")
+    if b"\0" in data:
+        raise ScriptError("is a binary file, not a shell script")
+    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+
+
+def _reason(error: OSError) -> str:
+    return {
+        "FileNotFoundError": "does not exist",
+        "PermissionError": "may not be read",
+    }.get(type(error).__name__, f"cannot be read ({error.strerror})")
+
+
+def shell_files(folder: str) -> list[str]:
+    """Return the ``.sh`` files below a folder, sorted; hidden folders and links are passed over."""
+    found: list[str] = []
+    for path, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found.extend(os.path.join(path, name) for name in sorted(names) if name.endswith(".sh"))
+    return sorted(found)

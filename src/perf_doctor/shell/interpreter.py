@@ -1,0 +1,401 @@
+"""The abstract interpreter: walks the statements of a script and never runs a command.
+
+It goes the way bash would go. Where the way depends on something that cannot be known it
+takes one arm, remembers the branch, and marks every variable that the other arm would have
+set: if such a variable reaches a launch, the other way is worth a look of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from perf_doctor.shell import assignments, compound
+from perf_doctor.shell.arithmetic import ArithmeticUnknown, evaluate
+from perf_doctor.shell.expansion import Expander
+from perf_doctor.shell.limits import (
+    EVALUATION_SECONDS,
+    MAX_CALL_DEPTH,
+    MAX_NESTING,
+    MAX_SOURCE_DEPTH,
+    MAX_STEPS,
+    LimitReached,
+    ScriptError,
+)
+from perf_doctor.shell.model import Command, Place, Unknown, Word
+from perf_doctor.shell.simple import run_simple
+from perf_doctor.shell.state import State, Trace
+from perf_doctor.shell.status import ASSUMED, SUCCESS, Returned, ScriptEnd, Status
+from perf_doctor.shell.values import Element, Value, Variable, join, literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from perf_doctor.shell.files import Files
+    from perf_doctor.shell.source import Source
+    from perf_doctor.shell.words import Substitution
+
+FindProgram = Callable[[list[str]], int | None]
+
+
+class Interpreter:
+    """One way through a script.
+
+    ``find_program`` recognises the words of a launch and returns where its program begins;
+    ``forced`` holds the (file, offset) of undecided branches to decide the other way.
+
+    After a run, ``launches`` holds the launches in order, ``branches`` what could not be decided
+    and ``relevant`` the numbers of those branches on which a launch depends.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        state: State,
+        find_program: FindProgram,
+        forced: Mapping[tuple[str, int], bool],
+    ) -> None:
+        self.files = files
+        self.state = state
+        self.find_program = find_program
+        self.forced = forced
+        self.trace = Trace()
+        self.expander = Expander(self)
+        self.launches: list[Command] = []
+        self.relevant: set[int] = set()
+        self.branches: list[tuple[str, int, str]] = []
+        self.arrays: dict[str, Place] = {}
+        self.positional_required = False
+        self.waited = False
+        self.output: list[Value] | None = None
+        self.heredoc: Value | None = None
+        self.undecided: tuple[int, ...] = ()
+        self.depth = 0
+        self.calls = 0
+        self._steps = 0
+        self._deadline = monotonic() + EVALUATION_SECONDS
+
+    # -- statements ---------------------------------------------------------------------
+
+    def block(self, source: Source, nodes: Iterable[Node]) -> Status:
+        """Run statements one after the other; the status of the last one."""
+        status = SUCCESS
+        for node in nodes:
+            if node.is_named:
+                status = self._statement(source, node)
+        return status
+
+    def _statement(self, source: Source, node: Node) -> Status:
+        following = node.next_sibling
+        if following is not None and following.type == "&":
+            with self.subshell():
+                self.run(source, node)
+            return SUCCESS
+        return self.run(source, node)
+
+    def run(self, source: Source, node: Node) -> Status:
+        """Run one statement."""
+        self._count_step(source, node)
+        handler = _HANDLERS.get(node.type)
+        if handler is None:
+            return SUCCESS
+        if self.depth >= MAX_NESTING:
+            place = source.place(node.start_byte)
+            self.trace.note(f"nested deeper than {MAX_NESTING}; skipped from here", place)
+            return ASSUMED
+        self.depth += 1
+        try:
+            return handler(self, source, node)
+        finally:
+            self.depth -= 1
+
+    def _count_step(self, source: Source, node: Node) -> None:
+        self._steps += 1
+        if self._steps > MAX_STEPS or (self._steps % 256 == 0 and monotonic() > self._deadline):
+            place = source.place(node.start_byte)
+            raise LimitReached(
+                f"{place.file}:{place.line}: stopped after {self._steps} steps; "
+                "what comes later was not read"
+            )
+
+    # -- subshells and substitutions ------------------------------------------------------
+
+    def subshell(self) -> _Subshell:
+        """Return a context in which nothing but launches and notes survives."""
+        return _Subshell(self)
+
+    def substitute(self, source: Source, part: Substitution) -> Value:
+        """Return what a command substitution would print, without running anything."""
+        opening = part.start - (1 if part.backtick else 2)
+        node = source.substitutions.get(opening)
+        if node is None:
+            return Value((Unknown("command", "a command substitution that cannot be read"),))
+        saved, self.output = self.output, []
+        try:
+            with self.subshell():
+                self.block(source, node.children)
+            output = self.output
+        finally:
+            self.output = saved
+        if not any(child.type in _HANDLERS for child in node.children):
+            return Value((Unknown("file", "the content of a file"),))
+        return _without_newlines(join(output or []))
+
+    # -- names ----------------------------------------------------------------------------
+
+    def require(self, name: str, reason: str) -> Value:
+        """Take a name to be set from outside: unknown, and not empty."""
+        value = Value((Unknown(name, reason, required=True),))
+        if name == "#" or name.isdigit():
+            self.positional_required = True
+            self.trace.required.setdefault("arguments", None)
+        else:
+            self.trace.required.setdefault(name, None)
+            self.state.assign(name, Variable(value))
+        return value
+
+    def depends_on(self, sites: tuple[int, ...]) -> None:
+        """Remember that the words being expanded depend on undecided branches."""
+        self.undecided = (*self.undecided, *sites)
+
+    def number_text(self, name: str, index: int | None) -> str:
+        """Return the text of a variable in arithmetic; raises when it is not known."""
+        variable = self.state.get(name)
+        if variable is None:
+            if self.state.nounset:
+                self.require(name, "the script stops where it is unset (set -u)")
+                raise ArithmeticUnknown
+            self.trace.look_at((name,))
+            return ""
+        value = variable.scalar
+        if index is not None:
+            elements = variable.elements or ()
+            value = elements[index].value if -len(elements) <= index < len(elements) else Value()
+        if (known := value.known) is None:
+            raise ArithmeticUnknown
+        return known
+
+    def assign_number(self, name: str, index: int | None, value: int) -> None:
+        """Set a variable from arithmetic."""
+        if index is None:
+            self.state.assign(name, Variable(literal(str(value))))
+        else:
+            place = Place(self.state.sources[-1] if self.state.sources else "", 1)
+            assignments.set_element(self, name, index, Element(literal(str(value)), place))
+
+    def index_of(self, source: Source, text: str) -> int | None:
+        """Return the value of an array index, None when it is not known."""
+        del source
+        try:
+            return evaluate(text.replace("$", "").strip("\"'{}"), self)
+        except ArithmeticUnknown:
+            return None
+
+    # -- functions and files --------------------------------------------------------------
+
+    def call(self, name: str, arguments: list[Value]) -> Status:
+        """Run a function with these arguments."""
+        function = self.state.functions[name]
+        if self.calls >= MAX_CALL_DEPTH:
+            self.trace.note(f"function {name} calls itself too deeply; not followed further")
+            return ASSUMED
+        saved = self.state.positional
+        self.state.positional = tuple(arguments)
+        self.state.locals = (*self.state.locals, {})
+        self.calls += 1
+        try:
+            return self.run(function.source, function.body)
+        except Returned as returned:
+            return returned.status
+        finally:
+            self.calls -= 1
+            self.state.positional = saved
+            self.state.leave_function()
+
+    def source_file(self, path: Value, arguments: list[Value], place: Place) -> Status:
+        """Read a sourced file, if it may be read, in this shell."""
+        state = self.state
+        known, cwd = path.known, state.cwd.known
+        if known is None or (not known.startswith("/") and cwd is None):
+            self.trace.note(f"sourced file {path.text} is not known; not read", place)
+            return ASSUMED
+        full = known if known.startswith("/") else f"{cwd}/{known}"
+        if len(state.sources) >= MAX_SOURCE_DEPTH:
+            self.trace.note(f"{known} is sourced too deep; not read", place)
+            return ASSUMED
+        source = self._open(full, known, place)
+        if source is None:
+            return ASSUMED
+        saved_positional = state.positional
+        if arguments:
+            state.positional = tuple(arguments)
+        state.sources = (*state.sources, known)
+        try:
+            return self.block(source, source.root.children)
+        except Returned as returned:
+            return returned.status
+        finally:
+            self.state.sources = self.state.sources[:-1]
+            self.state.positional = saved_positional
+
+    def _open(self, path: str, shown: str, place: Place) -> Source | None:
+        """Return a file to be sourced; None, with a note, when it may not or cannot be read."""
+        try:
+            return self.files.source(path)
+        except ScriptError as error:
+            if (inside := self.files.stand_in(path)) is None:
+                self.trace.note(f"sourced file {shown} {error}; not read", place)
+                return None
+            self.trace.note(f"{inside} is read in place of {shown}", place)
+        try:
+            return self.files.source(inside)
+        except ScriptError as error:
+            self.trace.note(f"sourced file {inside} {error}; not read", place)
+            return None
+
+    # -- launches -------------------------------------------------------------------------
+
+    def launch(self, source: Source, words: list[Element], place: Place, program: int) -> None:
+        """Record a launch whose program begins at the word ``program``."""
+        self.relevant.update(self.undecided)
+        for word in words[program:]:
+            self.relevant.update(word.value.undecided)
+        self.launches.append(
+            Command(
+                tuple(self._word(source, word) for word in words),
+                program,
+                place,
+                self.state.exported(),
+            )
+        )
+
+    def cut_off(self, source: Source, words: list[Element]) -> None:
+        """Record words that stand behind a launch and that bash does not pass to it."""
+        last = self.launches[-1]
+        cut = tuple(self._word(source, word) for word in words)
+        self.launches[-1] = replace(last, cut=(*last.cut, *cut))
+
+    def _word(self, source: Source, element: Element) -> Word:
+        value = element.value
+        origin = self.files.opened.get(element.place.file, source)
+        return Word(
+            value.text,
+            element.place,
+            element.group,
+            value.unknown,
+            value.overridable_by,
+            origin.comments_near(element.place.line),
+        )
+
+    # -- branches -------------------------------------------------------------------------
+
+    def branch(self, source: Source, node: Node, text: str) -> int:
+        """Return the number of an undecided branch."""
+        site = (source.path, node.start_byte, text)
+        if site not in self.branches:
+            self.branches.append(site)
+        return self.branches.index(site)
+
+    def mark(self, names: Iterable[str], site: int) -> None:
+        """Mark variables as ones that an undecided branch sets."""
+        for name in names:
+            if (variable := self.state.variables.get(name)) is not None:
+                self.state.variables[name] = variable.marked(site)
+            else:
+                before = self.state.unset_depends_on.get(name, ())
+                self.state.unset_depends_on[name] = (*before, site)
+
+    def attempt(self, run: Callable[[], Status], *, excuse: bool) -> Status | None:
+        """Run an arm; None, and nothing done, when it ends the script without a launch.
+
+        That happens only with an ``excuse``: the way into the arm hung on something absent.
+        """
+        state = self.state.copy()
+        trace = self.trace
+        names, looked_at_file = tuple(trace.looked_at), trace.looked_at_file
+        notes, required = dict(trace.notes), dict(trace.required)
+        try:
+            return run()
+        except ScriptEnd:
+            if self.launches or not excuse:
+                raise
+        self.state = state
+        trace.notes, trace.required = notes, required
+        trace.looked_at_file = looked_at_file
+        for name in names:
+            self.require(name, "the script ends where it is unset")
+        return None
+
+
+class _Subshell:
+    """Gives the state back as it was; ``exit`` inside ends only the subshell."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.state = interpreter.state
+
+    def __enter__(self) -> None:
+        self.interpreter.state = self.state.copy()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        required = self.interpreter.trace.required
+        inner = self.interpreter.state
+        self.interpreter.state = self.state
+        for name in required:
+            if name in inner.variables and name not in self.state.variables:
+                self.state.variables[name] = inner.variables[name]
+        return kind is not None and issubclass(kind, (ScriptEnd, Returned))
+
+
+def _without_newlines(value: Value) -> Value:
+    """Return a command's output as a substitution takes it: trailing newlines fall off."""
+    parts = list(value.parts)
+    while parts and isinstance(parts[-1], str):
+        parts[-1] = parts[-1].rstrip("\n")
+        if parts[-1]:
+            break
+        parts.pop()
+    return Value(tuple(parts), value.overridable_by, value.undecided)
+
+
+def _sequence(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    return interpreter.block(source, node.children)
+
+
+def _assignment(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    assignments.assign(interpreter, source, node)
+    return SUCCESS
+
+
+def _assignment_list(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    for child in node.named_children:
+        assignments.assign(interpreter, source, child)
+    return SUCCESS
+
+
+_Handler = Callable[[Interpreter, "Source", "Node"], Status]
+_HANDLERS: dict[str, _Handler] = {
+    "program": _sequence,
+    "ERROR": _sequence,
+    "do_group": _sequence,
+    "variable_assignment": _assignment,
+    "variable_assignments": _assignment_list,
+    "declaration_command": assignments.declare,
+    "unset_command": assignments.unset,
+    "command": run_simple,
+    "test_command": compound.run_test,
+    "redirected_statement": compound.run_redirected,
+    "pipeline": compound.run_pipeline,
+    "list": compound.run_list,
+    "negated_command": compound.run_negated,
+    "subshell": compound.run_subshell,
+    "compound_statement": compound.run_group,
+    "if_statement": compound.run_if,
+    "case_statement": compound.run_case,
+    "for_statement": compound.run_for,
+    "c_style_for_statement": compound.run_c_style_for,
+    "while_statement": compound.run_while,
+    "function_definition": compound.define_function,
+}

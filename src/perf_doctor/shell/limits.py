@@ -1,0 +1,35 @@
+"""What one reading may cost at most; every limit that is hit is told in a note.
+
+The largest real launch script has 317 lines and 24 kB, sources three files and takes
+some 2,000 steps; the limits leave a factor of ten to a thousand.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MAX_FILE_BYTES: Final = 1 << 20
+MAX_SOURCED_FILES: Final = 64
+MAX_SOURCE_DEPTH: Final = 12
+MAX_NESTING: Final = 40
+MAX_CALL_DEPTH: Final = 16
+MAX_STEPS: Final = 100_000
+MAX_LOOP_ITERATIONS: Final = 4_096
+MAX_WORDS: Final = 20_000
+MAX_VALUE_CHARS: Final = 1 << 17
+MAX_RUNS: Final = 8
+MAX_NOTES: Final = 100
+PARSE_SECONDS: Final = 1.0
+EVALUATION_SECONDS: Final = 3.0
+
+
+class LimitReached(Exception):
+    """Raised when a limit on the whole reading is hit; its text says which, for a note."""
+
+
+class TooMuch(Exception):
+    """Raised when one word or value grows beyond a limit; only that word is given up."""
+
+
+class ScriptError(Exception):
+    """Raised when a script cannot be read at all; its text is one line for the user."""

@@ -1,0 +1,277 @@
+"""``${name…}``: what a parameter expansion stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from perf_doctor.shell import patterns
+from perf_doctor.shell.model import Unknown
+from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
+
+if TYPE_CHECKING:
+    from perf_doctor.shell.expansion import Expander
+    from perf_doctor.shell.source import Source
+    from perf_doctor.shell.words import Parameter
+
+MAX_PATTERN_CHARS: Final = 8_192
+"""Longer texts are not searched for patterns: the result is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """The word behind the operator stands for the parameter; ``mark`` is what it brings along."""
+
+    range: tuple[int, int]
+    mark: Value
+
+
+Resolved = Value | Operand | list[Element]
+
+
+def resolve(expander: Expander, source: Source, part: Parameter) -> Resolved:
+    """Return what a parameter expansion stands for.
+
+    A list is ``name[@]``, ``name[*]``, ``$@`` or ``$*``; an ``Operand`` is still to be expanded
+    in its place, because its quotes count there.
+    """
+    state = expander.interpreter.state
+    name = part.name
+    if part.indirect:
+        target = state.get(name)
+        known = target.scalar.known if target else None
+        if not known or not known.replace("_", "a").isalnum():
+            return Value((Unknown(name, "an indirect name that is not known"),))
+        name = known
+    if part.index in ("@", "*"):
+        return _all(expander, source, part, name)
+    variable = _element(expander, source, part, name)
+    _look_at(expander, name, variable)
+    if part.length:
+        known = variable.scalar.known if variable else ""
+        return literal(str(len(known))) if known is not None else _unknown(name)
+    if part.operator in _DEFAULTS:
+        return _DEFAULTS[part.operator](expander, source, part, name, variable)
+    if variable is None:
+        return _unset(expander, source, part, name)
+    if not part.operator:
+        return variable.scalar
+    return _transformed(expander, source, part, name, variable.scalar)
+
+
+def _look_at(expander: Expander, name: str, variable: Variable | None) -> None:
+    """Tell the trace that a condition may hang on this name."""
+    trace = expander.interpreter.trace
+    if variable is None or variable.scalar.empty is True:
+        trace.look_at((name,))
+    if variable is not None:
+        trace.look_at(variable.scalar.overridable_by)
+
+
+def _unknown(name: str, reason: str = "made from a value that is not known") -> Value:
+    return Value((Unknown(name, reason),))
+
+
+def _all(expander: Expander, source: Source, part: Parameter, name: str) -> Resolved:
+    state = expander.interpreter.state
+    if name in "@*":
+        place = source.place(0)
+        elements = [Element(value, place) for value in state.positional]
+    else:
+        variable = state.get(name)
+        if variable is None:
+            elements = []
+            if depends := state.unset_depends_on.get(name):
+                expander.interpreter.depends_on(depends)
+        elif variable.elements is None:
+            elements = [Element(variable.value, source.place(0))]
+        else:
+            elements = list(variable.elements)
+    if part.length:
+        return literal(str(len(elements)))
+    if part.operator in (":-", "-", ":+", "+"):
+        wants_default = not elements
+        if part.operator in (":+", "+"):
+            return [] if wants_default else Operand(part.operand, EMPTY)
+        return Operand(part.operand, EMPTY) if wants_default else elements
+    if part.operator == ":":
+        return _slice(expander, source, part, elements)
+    if part.operator:
+        return [
+            Element(_transformed(expander, source, part, name, e.value), e.place, e.group)
+            for e in elements
+        ]
+    return elements
+
+
+def _slice(
+    expander: Expander, source: Source, part: Parameter, elements: list[Element]
+) -> Resolved:
+    bounds = _bounds(expander, source, part)
+    if bounds is None:
+        return _unknown(part.name)
+    offset, length = bounds
+    if part.name in "@*":  # positional parameters count from 1
+        offset = max(offset - 1, 0)
+    return elements[offset:] if length is None else elements[offset : offset + length]
+
+
+def _element(expander: Expander, source: Source, part: Parameter, name: str) -> Variable | None:
+    variable = expander.interpreter.state.get(name)
+    if part.index is None or variable is None:
+        return variable
+    index = expander.interpreter.index_of(source, part.index)
+    if index is None:
+        return Variable(_unknown(name))
+    elements = variable.elements or (Element(variable.value, source.place(0)),)
+    if -len(elements) <= index < len(elements):
+        return Variable(elements[index].value)
+    return None
+
+
+def _unset(expander: Expander, source: Source, part: Parameter, name: str) -> Value:
+    interpreter = expander.interpreter
+    if depends := interpreter.state.unset_depends_on.get(name):
+        return Value((), (), depends)
+    if interpreter.positional_required and name.isdigit():
+        return _unknown(name, "a positional parameter that the script insists on")
+    if interpreter.state.nounset and not name.isdigit():
+        return interpreter.require(name, "the script stops where it is unset (set -u)")
+    return EMPTY
+
+
+def _default(
+    _expander: Expander, _source: Source, part: Parameter, name: str, variable: Variable | None
+) -> Resolved:
+    if _present(part, variable):
+        return variable.scalar if variable else EMPTY
+    names = variable.scalar.overridable_by if variable else ()
+    return Operand(part.operand, Value((), names or (name,)))
+
+
+def _assign_default(
+    expander: Expander, source: Source, part: Parameter, name: str, variable: Variable | None
+) -> Resolved:
+    if _present(part, variable):
+        return variable.scalar if variable else EMPTY
+    text = expander.value(source, *part.operand, quoted=part.quoted)
+    value = join([text, Value((), (name,))])
+    expander.interpreter.state.assign(name, Variable(value, place=source.place(part.operand[0])))
+    return value
+
+
+def _alternate(
+    _expander: Expander, _source: Source, part: Parameter, name: str, variable: Variable | None
+) -> Resolved:
+    return Operand(part.operand, EMPTY) if _present(part, variable) else EMPTY
+
+
+def _insist(
+    expander: Expander, _source: Source, part: Parameter, name: str, variable: Variable | None
+) -> Resolved:
+    if _present(part, variable):
+        return variable.scalar if variable else EMPTY
+    return expander.interpreter.require(name, "the script stops where it is unset")
+
+
+def _present(part: Parameter, variable: Variable | None) -> bool:
+    """Return whether the parameter counts as set; an unknown text counts as not empty."""
+    if variable is None:
+        return False
+    return not (part.operator.startswith(":") and variable.scalar.empty is True)
+
+
+_Default = Callable[["Expander", "Source", "Parameter", str, Variable | None], Resolved]
+_DEFAULTS: Final[dict[str, _Default]] = {
+    ":-": _default, "-": _default, ":=": _assign_default, "=": _assign_default,
+    ":+": _alternate, "+": _alternate, ":?": _insist, "?": _insist,
+}  # fmt: skip
+
+
+def _transformed(
+    expander: Expander, source: Source, part: Parameter, name: str, value: Value
+) -> Value:
+    """Return the value behind one of the operators that change a text."""
+    text = value.known
+    if text is None or len(text) > MAX_PATTERN_CHARS:
+        return _unknown(name)
+    changed = _change(expander, source, part, text)
+    if changed is None:
+        return _unknown(name)
+    return Value((changed,) if changed else (), value.overridable_by, value.undecided)
+
+
+def _change(expander: Expander, source: Source, part: Parameter, text: str) -> str | None:
+    operator = part.operator
+    if operator == ":":
+        bounds = _bounds(expander, source, part)
+        if bounds is None:
+            return None
+        offset, length = bounds
+        begin = max(len(text) + offset, 0) if offset < 0 else offset
+        if length is None:
+            return text[begin:]
+        return text[begin : begin + length] if length >= 0 else text[begin:length]
+    if operator in _CASE and part.operand[0] == part.operand[1]:
+        return _CASE[operator](text)
+    if operator in ("/", "//", "/#", "/%"):
+        return _replaced(expander, source, part, text)
+    pattern = expander.pattern(source, *part.operand)
+    if pattern is None:
+        return None
+    if operator in ("#", "##"):
+        return patterns.strip_prefix(pattern, text, longest=operator == "##")
+    if operator in ("%", "%%"):
+        return patterns.strip_suffix(pattern, text, longest=operator == "%%")
+    return None
+
+
+_CASE: Final[dict[str, Callable[[str], str]]] = {
+    "^^": str.upper,
+    ",,": str.lower,
+    "^": lambda text: text[:1].upper() + text[1:],
+    ",": lambda text: text[:1].lower() + text[1:],
+}
+
+
+def _replaced(expander: Expander, source: Source, part: Parameter, text: str) -> str | None:
+    start, end = part.operand
+    slash = _separator(source.text, start, end)
+    pattern = expander.pattern(source, start, slash)
+    replacement = expander.value(source, min(slash + 1, end), end).known
+    if pattern is None or replacement is None:
+        return None
+    return patterns.replace(
+        pattern,
+        text,
+        replacement,
+        everywhere=part.operator == "//",
+        anchor=part.operator[1:] if part.operator in ("/#", "/%") else "",
+    )
+
+
+def _separator(text: str, start: int, end: int) -> int:
+    """Return the offset of the slash between pattern and replacement, or ``end``."""
+    at = start
+    while at < end and text[at] != "/":
+        if text[at] == "\\":
+            at += 1
+        elif text[at] in "'\"":
+            close = text.find(text[at], at + 1, end)
+            at = close if close > 0 else at
+        at += 1
+    return min(at, end)
+
+
+def _bounds(expander: Expander, source: Source, part: Parameter) -> tuple[int, int | None] | None:
+    """Return offset and length of ``${name:offset:length}``; None when not known."""
+    start, end = part.operand
+    colon = source.text.find(":", start, end)
+    offset = expander.arithmetic(source, start, end if colon < 0 else colon)
+    if offset is None:
+        return None
+    if colon < 0:
+        return offset, None
+    length = expander.arithmetic(source, colon + 1, end)
+    return None if length is None else (offset, length)

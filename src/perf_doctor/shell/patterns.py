@@ -1,0 +1,160 @@
+"""Shell patterns: matching, stripping and replacing, in time linear in text × pattern.
+
+A pattern is a list of tokens; quoted text is literal. Extended globs are not patterns here:
+no launch script uses one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_CLASSES = {
+    "alpha": str.isalpha, "digit": str.isdigit, "alnum": str.isalnum, "upper": str.isupper,
+    "lower": str.islower, "space": str.isspace,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """``[…]``: single characters, ranges and named classes, perhaps negated."""
+
+    characters: frozenset[str]
+    ranges: tuple[tuple[str, str], ...]
+    classes: tuple[str, ...]
+    negated: bool
+
+    def matches(self, char: str) -> bool:
+        """Return whether the bracket accepts ``char``."""
+        hit = (
+            char in self.characters
+            or any(low <= char <= high for low, high in self.ranges)
+            or any(_CLASSES[name](char) for name in self.classes)
+        )
+        return hit != self.negated
+
+
+ANY = "any character"
+STAR = "any text"
+Token = tuple[str, str] | Bracket  # ("=", c), (ANY, ""), (STAR, "") or a bracket
+Pattern = tuple[Token, ...]
+
+
+def compile_pattern(pieces: Iterable[tuple[str, bool]]) -> Pattern:
+    """Return the pattern made of (text, quoted) pieces."""
+    tokens: list[Token] = []
+    for text, quoted in pieces:
+        if quoted:
+            tokens.extend(("=", char) for char in text)
+        else:
+            _compile_unquoted(text, tokens)
+    return tuple(tokens)
+
+
+def _compile_unquoted(text: str, tokens: list[Token]) -> None:
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char == "*":
+            if not tokens or tokens[-1] != (STAR, ""):
+                tokens.append((STAR, ""))
+        elif char == "?":
+            tokens.append((ANY, ""))
+        elif char == "\\" and at + 1 < len(text):
+            at += 1
+            tokens.append(("=", text[at]))
+        elif char == "[" and (parsed := _bracket(text, at)):
+            bracket, at = parsed
+            tokens.append(bracket)
+        else:
+            tokens.append(("=", char))
+        at += 1
+
+
+def _bracket(text: str, at: int) -> tuple[Bracket, int] | None:
+    """Return the bracket that opens at ``at`` and the offset of its end."""
+    at += 1
+    negated = text[at : at + 1] in ("!", "^") and bool(text[at : at + 1])
+    at += negated
+    characters: set[str] = set()
+    ranges: list[tuple[str, str]] = []
+    classes: list[str] = []
+    first = True
+    while at < len(text) and (text[at] != "]" or first):
+        first = False
+        if text.startswith("[:", at) and (close := text.find(":]", at)) > 0:
+            if (name := text[at + 2 : close]) in _CLASSES:
+                classes.append(name)
+            at = close + 2
+        elif text[at + 1 : at + 2] == "-" and text[at + 2 : at + 3] not in ("", "]"):
+            ranges.append((text[at], text[at + 2]))
+            at += 3
+        else:
+            characters.add(text[at])
+            at += 1
+    if at >= len(text):
+        return None
+    return Bracket(frozenset(characters), tuple(ranges), tuple(classes), negated), at
+
+
+def matches(pattern: Pattern, text: str) -> bool:
+    """Return whether the whole text matches."""
+    return len(text) in match_ends(pattern, text, 0)
+
+
+def match_ends(pattern: Pattern, text: str, start: int) -> set[int]:
+    """Return every offset at which a match that begins at ``start`` can end."""
+    ends = {start}
+    for token in pattern:
+        if token == (STAR, ""):
+            ends = set(range(min(ends), len(text) + 1))
+        else:
+            ends = {at + 1 for at in ends if at < len(text) and _accepts(token, text[at])}
+        if not ends:
+            break
+    return ends
+
+
+def _accepts(token: Token, char: str) -> bool:
+    if isinstance(token, Bracket):
+        return token.matches(char)
+    return token[0] == ANY or token[1] == char
+
+
+def strip_prefix(pattern: Pattern, text: str, *, longest: bool) -> str:
+    """Return the text without its shortest or longest matching prefix."""
+    ends = match_ends(pattern, text, 0)
+    return text[(max(ends) if longest else min(ends)) :] if ends else text
+
+
+def strip_suffix(pattern: Pattern, text: str, *, longest: bool) -> str:
+    """Return the text without its shortest or longest matching suffix."""
+    starts = range(len(text) + 1) if longest else range(len(text), -1, -1)
+    return next((text[:at] for at in starts if len(text) in match_ends(pattern, text, at)), text)
+
+
+def replace(
+    pattern: Pattern, text: str, replacement: str, *, everywhere: bool, anchor: str = ""
+) -> str:
+    """Return the text with the longest match replaced, the first or every one.
+
+    ``anchor`` is ``#`` or ``%`` where the match must stand at the start or the end.
+    """
+    out: list[str] = []
+    at = 0
+    while at <= len(text):
+        ends = match_ends(pattern, text, at)
+        if anchor == "%":
+            ends &= {len(text)}
+        end = max(ends, default=at)
+        if end == at:
+            if anchor == "#" or at == len(text):
+                break
+            out.append(text[at])
+            at += 1
+            continue
+        out.append(replacement)
+        at = end
+        if not everywhere or anchor:
+            break
+    return "".join(out) + text[at:]

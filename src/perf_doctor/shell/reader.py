@@ -1,0 +1,178 @@
+"""Reads a script: the way bash takes by default, and the other ways it offers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from perf_doctor.shell.files import Files, Library, decode, tree_root
+from perf_doctor.shell.interpreter import FindProgram, Interpreter
+from perf_doctor.shell.limits import MAX_NOTES, MAX_RUNS, LimitReached, ScriptError
+from perf_doctor.shell.model import Note, Place, Run, Script
+from perf_doctor.shell.source import Source
+from perf_doctor.shell.state import State
+from perf_doctor.shell.status import LoopControl, Returned, ScriptEnd
+from perf_doctor.shell.values import Variable, literal
+
+STDIN_NAME = "<stdin>"
+_OTHER = "other"
+"""Stands for any text that a script does not compare with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a script finds around it.
+
+    ``environment`` and ``arguments`` are given by the user; ``defaults`` are environment
+    variables that the script may replace; ``folders`` may be sourced from, beside the script's
+    own tree.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    arguments: Sequence[str] = ()
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+
+
+def read_script(
+    path: str,
+    surroundings: Surroundings,
+    find_program: FindProgram,
+    *,
+    text: bytes | None = None,
+    library: Library | None = None,
+) -> Script:
+    """Return everything that reading the script yields; ``text`` stands for standard input.
+
+    Nothing is executed. A ``library`` lets several scripts share the files they source. Raises
+    ``ScriptError`` with one line when the script itself cannot be read.
+    """
+    root = tree_root(path) if text is None else str(Path.cwd())
+    base = None if os.path.isabs(path) else os.getcwd()
+    files = Files((root, *surroundings.folders), library or Library(), base)
+    if text is None:
+        source = files.source(path, path)
+    else:
+        source = Source(path, decode(text))
+        files.opened[path] = source
+    reading = _Reading(path, source, files, surroundings, find_program, from_stdin=text is not None)
+    runs = reading.all_runs()
+    return Script(path, tuple(runs), tuple(files.opened), source.header(), reading.variables)
+
+
+class _Reading:
+    def __init__(
+        self,
+        path: str,
+        source: Source,
+        files: Files,
+        surroundings: Surroundings,
+        find_program: FindProgram,
+        *,
+        from_stdin: bool,
+    ) -> None:
+        self.path = path
+        self.source = source
+        self.files = files
+        self.surroundings = surroundings
+        self.find_program = find_program
+        self.from_stdin = from_stdin
+        self.variables: dict[str, str] = {}
+
+    def all_runs(self) -> list[Run]:
+        """Return the default way, then every other way whose launches differ.
+
+        "Other than what it is compared with" counts only where it leads to another command.
+        """
+        first = self._interpret({}, {})
+        runs = [_as_run(first, None)]
+        seen = {_signature(runs[0])}
+        places: set[Place] = set()
+        for condition, names, forced in self._alternatives(first):
+            if len(runs) >= MAX_RUNS:
+                break
+            run = _as_run(self._interpret(names, forced), condition)
+            places |= {launch.place for launch in runs[-1].launches}
+            elsewhere = any(launch.place not in places for launch in run.launches)
+            if _OTHER in names.values() and not elsewhere:
+                continue
+            if run.launches and (signature := _signature(run)) not in seen:
+                seen.add(signature)
+                runs.append(run)
+        return runs
+
+    def _alternatives(
+        self, first: Interpreter
+    ) -> Iterator[tuple[str, dict[str, str], dict[tuple[str, int], bool]]]:
+        """Yield (condition, names to set, branches to turn) for the ways not taken."""
+        for name, text in list(first.trace.literals)[: 2 * MAX_RUNS]:
+            if name not in self.surroundings.environment and name != "#":
+                shown = f"${name}" if name.isdigit() else name
+                yield f"{shown}={text}", {name: text}, {}
+                yield f"{shown} other than {text}", {name: _OTHER}, {}
+        relevant = first.relevant | ({*range(len(first.branches))} if not first.launches else set())
+        for site in sorted(relevant)[:MAX_RUNS]:
+            path, offset, text = first.branches[site]
+            yield f"{text} decided the other way", {}, {(path, offset): True}
+
+    def _interpret(
+        self, names: Mapping[str, str], forced: Mapping[tuple[str, int], bool]
+    ) -> Interpreter:
+        interpreter = Interpreter(self.files, self._state(names), self.find_program, forced)
+        try:
+            interpreter.block(self.source, self.source.root.children)
+        except (ScriptEnd, Returned, LoopControl):
+            pass
+        except LimitReached as limit:
+            interpreter.trace.note(str(limit))
+        if self.source.root.has_error:
+            interpreter.trace.note("parts of the script are not valid shell; the rest was read")
+        self.variables.update(
+            (name, text)
+            for name, variable in interpreter.state.variables.items()
+            if (text := variable.scalar.known)
+        )
+        return interpreter
+
+    def _state(self, names: Mapping[str, str]) -> State:
+        surroundings = self.surroundings
+        environment = {**surroundings.defaults, **surroundings.environment}
+        arguments = [literal(text) if text else literal("") for text in surroundings.arguments]
+        for name, text in names.items():
+            if name.isdigit():
+                arguments.extend([literal("")] * (int(name) - len(arguments)))
+                arguments[int(name) - 1] = literal(text)
+            else:
+                environment[name] = text
+        script = "bash" if self.from_stdin else self.path
+        return State(
+            variables={
+                name: Variable(literal(text), exported=True) for name, text in environment.items()
+            },
+            positional=tuple(arguments),
+            script_name=script,
+            cwd=literal(os.getcwd()),
+            sources=() if self.from_stdin else (self.path,),
+        )
+
+
+def _as_run(interpreter: Interpreter, condition: str | None) -> Run:
+    notes = list(interpreter.trace.notes)
+    if required := tuple(interpreter.trace.required):
+        named = ", ".join(required)
+        notes.append(Note(f"the script insists on {named}; give a value with --env or --arg"))
+    if len(notes) > MAX_NOTES:
+        notes = [*notes[:MAX_NOTES], Note(f"{len(notes) - MAX_NOTES} more notes are left out")]
+    arrays: dict[str, Place] = dict(interpreter.arrays)
+    return Run(tuple(interpreter.launches), condition, tuple(notes), required, arrays)
+
+
+def _signature(run: Run) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(word.text for word in launch.words[launch.program :]) for launch in run.launches
+    )
+
+
+__all__ = ["STDIN_NAME", "ScriptError", "Surroundings", "read_script"]

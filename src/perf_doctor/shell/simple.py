@@ -1,0 +1,145 @@
+"""Simple commands: functions, builtins, launches, and everything that is not evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from perf_doctor.shell import assignments
+from perf_doctor.shell.builtins import BUILTINS
+from perf_doctor.shell.model import Place, Unknown
+from perf_doctor.shell.status import ASSUMED, SUCCESS, ScriptEnd, Status
+from perf_doctor.shell.values import Element, Value
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from perf_doctor.shell.interpreter import Interpreter
+    from perf_doctor.shell.source import Source
+
+_NOT_WORDS: Final = ("file_redirect", "heredoc_redirect", "herestring_redirect", "comment")
+_PREFIXES: Final = {"command": True, "builtin": False, "exec": True, "time": True}
+"""Words that run the command behind them; the value tells whether they skip functions."""
+
+
+def run_simple(
+    interpreter: Interpreter,
+    source: Source,
+    node: Node,
+    extra: Sequence[tuple[int, int]] = (),
+) -> Status:
+    """Run a simple command; ``extra`` are word ranges that stand behind a redirection."""
+    prefixes, words = _parts(source, node)
+    words.extend(extra)
+    elements = [
+        element
+        for start, end in words
+        for element in interpreter.expander.words(source, start, end)
+    ]
+    undo = _assign_prefixes(interpreter, source, prefixes, lasting=not elements)
+    if not elements:
+        return SUCCESS
+    try:
+        return execute(interpreter, source, elements, source.place(node.start_byte))
+    finally:
+        undo()
+
+
+def _parts(source: Source, node: Node) -> tuple[list[tuple[Node, int]], list[tuple[int, int]]]:
+    """Return the assignments in front of a command, with their ends, and its word ranges."""
+    prefixes: list[tuple[Node, int]] = []
+    rest: list[Node] = []
+    for child in node.children:
+        if child.type == "variable_assignment" and not rest:
+            prefixes.append((child, child.end_byte))
+        elif prefixes and not rest and prefixes[-1][1] == child.start_byte:
+            # the syntax tree cut the value of the assignment in two
+            prefixes[-1] = (prefixes[-1][0], child.end_byte)
+        else:
+            rest.append(child)
+    return prefixes, assignments.word_ranges(source, rest, skip=_NOT_WORDS)
+
+
+def _assign_prefixes(
+    interpreter: Interpreter,
+    source: Source,
+    prefixes: Sequence[tuple[Node, int]],
+    *,
+    lasting: bool,
+) -> Callable[[], None]:
+    """Carry out ``NAME=value`` in front of a command and return what takes it back."""
+    if not prefixes:
+        return _nothing
+    state = interpreter.state
+    before = dict(state.variables)
+    names = [
+        assignments.assign(interpreter, source, node, end, exported=not lasting)
+        for node, end in prefixes
+    ]
+    if lasting:
+        return _nothing
+
+    def undo() -> None:
+        variables = interpreter.state.variables
+        for name in names:
+            if name in before:
+                variables[name] = before[name]
+            else:
+                variables.pop(name, None)
+
+    return undo
+
+
+def _nothing() -> None:
+    return None
+
+
+def execute(
+    interpreter: Interpreter,
+    source: Source,
+    words: list[Element],
+    place: Place,
+    *,
+    functions: bool = True,
+) -> Status:
+    """Carry out a command given as words."""
+    name = words[0].value.known
+    if name in _PREFIXES and len(words) > 1:
+        return _prefixed(interpreter, source, words, place)
+    if name is not None and functions and name in interpreter.state.functions:
+        return interpreter.call(name, [word.value for word in words[1:]])
+    if name is not None and (builtin := BUILTINS.get(name)) is not None:
+        return builtin(interpreter, source, words, place)
+    if words[0].value.text.startswith("-") and interpreter.launches:
+        interpreter.cut_off(source, words)
+        return ASSUMED
+    program = interpreter.find_program([word.value.text for word in words])
+    if program is not None:
+        interpreter.launch(source, words, place, program)
+    if interpreter.output is not None:
+        command = (name or "command").rsplit("/", 1)[-1]
+        unknown = Unknown(command, f"the output of {command}, which is not run")
+        interpreter.output.append(Value((unknown,)))
+    return ASSUMED
+
+
+def _prefixed(
+    interpreter: Interpreter, source: Source, words: list[Element], place: Place
+) -> Status:
+    name = words[0].value.known or ""
+    rest = words[1:]
+    while len(rest) > 1 and rest[0].value.text.startswith("-"):
+        if name == "command" and rest[0].value.known in ("-v", "-V"):
+            return replace_unknown_output(interpreter, "command")
+        rest = rest[1:]
+    status = execute(interpreter, source, rest, place, functions=not _PREFIXES[name])
+    if name == "exec":
+        raise ScriptEnd
+    return status
+
+
+def replace_unknown_output(interpreter: Interpreter, name: str) -> Status:
+    """Let a command that is not evaluated print something unknown."""
+    if interpreter.output is not None:
+        interpreter.output.append(Value((Unknown(name, f"the output of {name}"),)))
+    return ASSUMED

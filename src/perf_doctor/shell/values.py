@@ -1,0 +1,136 @@
+"""Values of variables: text in which some parts may be unknown, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from perf_doctor.shell.limits import MAX_VALUE_CHARS
+from perf_doctor.shell.model import Place, Unknown
+
+Parts = tuple[str | Unknown, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The text of a variable or a word.
+
+    ``overridable_by`` names the environment variables (or positional parameters) whose
+    default is in the text; ``undecided`` holds the branches that could not be decided and
+    on which the text depends.
+    """
+
+    parts: Parts = ()
+    overridable_by: tuple[str, ...] = ()
+    undecided: tuple[int, ...] = ()
+
+    @property
+    def known(self) -> str | None:
+        """The text, or None when a part of it is unknown."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], str):
+            return self.parts[0]
+        if any(isinstance(part, Unknown) for part in self.parts):
+            return None
+        return "".join(str(part) for part in self.parts)
+
+    @property
+    def text(self) -> str:
+        """The text as it is shown, unknown parts written ``${NAME}``."""
+        return "".join(map(str, self.parts))
+
+    @property
+    def unknown(self) -> tuple[Unknown, ...]:
+        """The unknown parts, in order."""
+        return tuple(part for part in self.parts if isinstance(part, Unknown))
+
+    @property
+    def empty(self) -> bool | None:
+        """Whether the text is empty; None when that cannot be known."""
+        if any(isinstance(part, str) and part for part in self.parts):
+            return False
+        if not self.unknown:
+            return True
+        return False if any(part.required for part in self.unknown) else None
+
+
+EMPTY = Value()
+
+
+def literal(text: str) -> Value:
+    """Return a value that is known to be ``text``."""
+    return Value((text,))
+
+
+def join(values: Iterable[Value], separator: str = "") -> Value:
+    """Return the concatenation, cut to an unknown where it grows beyond any sensible value."""
+    values = list(values)
+    if len(values) == 1:
+        return values[0]
+    parts: list[str | Unknown] = []
+    overridable: dict[str, None] = {}
+    undecided: dict[int, None] = {}
+    length = 0
+    for index, value in enumerate(values):
+        if index and separator:
+            parts.append(separator)
+        parts.extend(value.parts)
+        length += sum(len(part) for part in value.parts if isinstance(part, str))
+        overridable.update(dict.fromkeys(value.overridable_by))
+        undecided.update(dict.fromkeys(value.undecided))
+    if length > MAX_VALUE_CHARS:
+        parts = [Unknown("too-long", f"longer than {MAX_VALUE_CHARS} characters")]
+    return Value(merged(parts), tuple(overridable), tuple(undecided))
+
+
+def merged(parts: Iterable[str | Unknown]) -> Parts:
+    """Return the parts with neighbouring texts joined and empty ones dropped."""
+    out: list[str | Unknown] = []
+    text: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            text.append(part)
+            continue
+        if text and (whole := "".join(text)):
+            out.append(whole)
+        text.clear()
+        out.append(part)
+    if text and (whole := "".join(text)):
+        out.append(whole)
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A word of an array: its value, where it is written and the array it was written in."""
+
+    value: Value
+    place: Place
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A shell variable: a scalar, or an array when ``elements`` is not None."""
+
+    value: Value = EMPTY
+    elements: tuple[Element, ...] | None = None
+    place: Place | None = None
+    exported: bool = False
+
+    @property
+    def scalar(self) -> Value:
+        """What ``$name`` expands to: the scalar, or the first element of an array."""
+        if self.elements is None:
+            return self.value
+        return self.elements[0].value if self.elements else EMPTY
+
+    def marked(self, site: int) -> Variable:
+        """Return the variable as one that depends on the undecided branch ``site``."""
+        elements = self.elements
+        if elements is not None:
+            elements = tuple(Element(_marked(e.value, site), e.place, e.group) for e in elements)
+        return replace(self, value=_marked(self.value, site), elements=elements)
+
+
+def _marked(value: Value, site: int) -> Value:
+    return Value(value.parts, value.overridable_by, (*value.undecided, site))

@@ -1,0 +1,396 @@
+"""The inside of a word: quotes, parameters and substitutions, as a flat list of parts.
+
+Words are scanned from their text and not from the syntax tree, because tree-sitter splits
+some unquoted words and flattens the operand of ``${X:-…}``. Only the extent of ``$(…)`` is
+taken from the tree, which knows about quotes, comments and here-documents inside it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perf_doctor.shell.limits import MAX_NESTING
+
+if TYPE_CHECKING:
+    from perf_doctor.shell.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Text as it stands; quoted text is never split and keeps an empty word alive."""
+
+    text: str
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """``$name`` or ``${name…}``.
+
+    ``index`` is None, ``@``, ``*`` or an arithmetic text. ``operand`` is the range of the
+    text behind the operator.
+    """
+
+    name: str
+    quoted: bool
+    index: str | None = None
+    operator: str = ""
+    operand: tuple[int, int] = (0, 0)
+    length: bool = False
+    indirect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """A command substitution; ``start`` and ``end`` are the range of the commands inside."""
+
+    start: int
+    end: int
+    quoted: bool
+    backtick: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``$((…))``; the range of the expression inside."""
+
+    start: int
+    end: int
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Something a static reader gives up on: process substitution, a malformed expansion."""
+
+    name: str
+    quoted: bool
+
+
+Part = Literal | Parameter | Substitution | Arithmetic | Opaque
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-]")
+_SIMPLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+_OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//|/#|/%|/|\^\^?|,,?|:|@")
+_PLAIN = re.compile(r"[^\\'\"$`<>~]+")
+_PLAIN_QUOTED = re.compile(r"[^\\\"$`]+")
+_ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b",
+         "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "?": "?"}  # fmt: skip
+_ANSI_NUMBER = re.compile(r"x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|u([0-9A-Fa-f]{1,4})")
+
+
+def scan(source: Source, start: int, end: int, *, quoted: bool = False) -> tuple[Part, ...]:
+    """Return the parts of the word that stands at ``source.text[start:end]``.
+
+    With ``quoted`` the text is the inside of a double-quoted string or here-document. The
+    result is kept on the source, since loops come back to the same word.
+    """
+    key = (start, end, quoted)
+    if (parts := source.scanned.get(key)) is None:
+        parts = tuple(_Scanner(source, start, end).scan(quoted=quoted))
+        source.scanned[key] = parts
+    return parts
+
+
+class _Scanner:
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        self.source = source
+        self.text = source.text
+        self.start = self.at = start
+        self.end = end
+        self.parts: list[Part] = []
+
+    def scan(self, *, quoted: bool) -> list[Part]:
+        if quoted:
+            self._quoted_run(stop_at_quote=False)
+            return self.parts
+        while self.at < self.end:
+            if match := _PLAIN.match(self.text, self.at, self.end):
+                self.parts.append(Literal(match.group(), quoted=False))
+                self.at = match.end()
+                continue
+            self._special()
+        return self.parts
+
+    def _special(self) -> None:
+        char = self.text[self.at]
+        if char == "\\":
+            self._escape()
+        elif char == "'":
+            self._single(self.at + 1)
+        elif char == '"':
+            self._double(self.at + 1)
+        elif char in "$`":
+            self._dollar(quoted=False)
+        elif char == "~" and self.at == self.start:
+            self._tilde()
+        elif char in "<>" and self.text[self.at + 1 : self.at + 2] == "(":
+            self.parts.append(Opaque("process", quoted=True))
+            self.at = self.end
+        else:
+            self.parts.append(Literal(char, quoted=False))
+            self.at += 1
+
+    def _escape(self) -> None:
+        following = self.text[self.at + 1 : self.at + 2]
+        if following != "\n":
+            self.parts.append(Literal(following, quoted=True))
+        self.at += 2
+
+    def _single(self, start: int) -> None:
+        close = self.text.find("'", start, self.end)
+        close = self.end if close < 0 else close
+        self.parts.append(Literal(self.text[start:close], quoted=True))
+        self.at = close + 1
+
+    def _double(self, start: int) -> None:
+        self.at = start
+        before = len(self.parts)
+        self._quoted_run(stop_at_quote=True)
+        if len(self.parts) == before:
+            self.parts.append(Literal("", quoted=True))
+
+    def _quoted_run(self, *, stop_at_quote: bool) -> None:
+        while self.at < self.end:
+            if match := _PLAIN_QUOTED.match(self.text, self.at, self.end):
+                self.parts.append(Literal(match.group(), quoted=True))
+                self.at = match.end()
+                continue
+            char = self.text[self.at]
+            if char == '"':
+                self.at += 1
+                if stop_at_quote:
+                    return
+                self.parts.append(Literal(char, quoted=True))
+            elif char == "\\":
+                self._quoted_escape(quote_is_special=stop_at_quote)
+            else:
+                self._dollar(quoted=True)
+
+    def _quoted_escape(self, *, quote_is_special: bool) -> None:
+        following = self.text[self.at + 1 : self.at + 2]
+        special = '$`\\"' if quote_is_special else "$`\\"
+        if following == "\n":
+            pass
+        elif following and following in special:
+            self.parts.append(Literal(following, quoted=True))
+        else:
+            self.parts.append(Literal("\\" + following, quoted=True))
+        self.at += 2
+
+    def _tilde(self) -> None:
+        if self.text[self.at + 1 : self.at + 2] in ("", "/") or self.at + 1 == self.end:
+            self.parts.append(Parameter("HOME", quoted=True))
+        else:
+            self.parts.append(Literal("~", quoted=False))
+        self.at += 1
+
+    def _dollar(self, *, quoted: bool) -> None:
+        text, at = self.text, self.at
+        if text[at] == "`":
+            self._backtick(quoted=quoted)
+        elif text.startswith("$((", at) and self._arithmetic(quoted=quoted):
+            return
+        elif text.startswith("$(", at):
+            close = self.source.substitution_end(at) or _closing(text, at + 1, self.end)
+            close = min(close, self.end)
+            self.parts.append(Substitution(at + 2, close - 1, quoted))
+            self.at = close
+        elif text.startswith("${", at):
+            self._braced(quoted=quoted)
+        elif text.startswith("$'", at) and not quoted:
+            self._ansi()
+        elif text.startswith('$"', at) and not quoted:
+            self._double(at + 2)
+        elif match := _SIMPLE_NAME.match(text, at + 1, self.end):
+            index = match.group() if match.group() in "@*" else None
+            self.parts.append(Parameter(match.group(), quoted, index))
+            self.at = match.end()
+        else:
+            self.parts.append(Literal("$", quoted))
+            self.at += 1
+
+    def _backtick(self, *, quoted: bool) -> None:
+        close = self.at + 1
+        while close < self.end and self.text[close] != "`":
+            close += 2 if self.text[close] == "\\" else 1
+        self.parts.append(Substitution(self.at + 1, close, quoted, backtick=True))
+        self.at = close + 1
+
+    def _arithmetic(self, *, quoted: bool) -> bool:
+        close = _closing(self.text, self.at + 1, self.end)
+        inner_close = _closing(self.text, self.at + 2, self.end)
+        if inner_close != close - 1:
+            return False  # $( (a) | b ): a command substitution that starts with a subshell
+        self.parts.append(Arithmetic(self.at + 3, close - 2, quoted))
+        self.at = close
+        return True
+
+    def _ansi(self) -> None:
+        out: list[str] = []
+        at = self.at + 2
+        while at < self.end and self.text[at] != "'":
+            if self.text[at] != "\\":
+                out.append(self.text[at])
+                at += 1
+            elif number := _ANSI_NUMBER.match(self.text, at + 1, self.end):
+                hexadecimal, octal, code = number.groups()
+                out.append(chr(int(octal, 8) & 0xFF if octal else int(hexadecimal or code, 16)))
+                at = number.end()
+            else:
+                following = self.text[at + 1 : at + 2]
+                out.append(_ANSI.get(following, "\\" + following))
+                at += 2
+        self.parts.append(Literal("".join(out), quoted=True))
+        self.at = at + 1
+
+    def _braced(self, *, quoted: bool) -> None:
+        begin = self.at + 2
+        close = _closing_brace(self.source, self.at, self.end, quoted=quoted)
+        self.at = close + 1
+        self.parts.append(_parameter(self.text, begin, close, quoted))
+
+
+def _parameter(text: str, at: int, close: int, quoted: bool) -> Parameter | Opaque:
+    """Return the parameter expansion whose inside is ``text[at:close]``."""
+    length = indirect = False
+    if text.startswith("#", at) and close > at + 1 and text[at + 1] not in "#%:-=?+/}":
+        length, at = True, at + 1
+    elif text.startswith("!", at) and close > at + 1:
+        indirect, at = True, at + 1
+    match = _NAME.match(text, at, close)
+    if not match:
+        return Opaque("expansion", quoted)
+    name, at, index = match.group(), match.end(), None
+    if text.startswith("[", at):
+        end_of_index = _closing(text, at, close) - 1
+        index, at = text[at + 1 : end_of_index], end_of_index + 1
+    elif name in "@*":
+        index = name
+    if at >= close:
+        return Parameter(name, quoted, index, length=length, indirect=indirect)
+    operator = _OPERATOR.match(text, at, close)
+    if not operator or length:
+        return Opaque(name, quoted)
+    return Parameter(
+        name, quoted, index, operator.group(), (operator.end(), close), length, indirect
+    )
+
+
+def split(source: Source, start: int, end: int, breaks: str = "") -> list[tuple[int, int]]:
+    """Return the ranges of the words in a text; a character of ``breaks`` is a word of its own."""
+    text = source.text
+    ranges: list[tuple[int, int]] = []
+    at = begin = start
+    while at < end:
+        char = text[at]
+        if char in " \t\n\r" or char in breaks or text.startswith("\\\n", at):
+            if begin < at:
+                ranges.append((begin, at))
+            if char in breaks:
+                ranges.append((at, at + 1))
+            at += 2 if char == "\\" else 1
+            begin = at
+            continue
+        at = _behind(source, at, end)
+    if begin < end:
+        ranges.append((begin, end))
+    return ranges
+
+
+def _behind(source: Source, at: int, end: int) -> int:
+    """Return the offset behind the character, quoted string or expansion at ``at``."""
+    text = source.text
+    char = text[at]
+    if char == "\\":
+        return at + 2
+    if char == "'":
+        return _skip(text, "'", at, end) + 1
+    if char == '"':
+        return _closing_quote(source, at, end, 0) + 1
+    if (substitution := source.substitution_end(at)) is not None:
+        return substitution
+    if text.startswith("${", at):
+        return _closing_brace(source, at, end, quoted=False) + 1
+    if text.startswith("$(", at):
+        return _closing(text, at + 1, end)
+    return at + 1
+
+
+_BRACKETS = {"(": ")", "[": "]"}
+
+
+def _closing(text: str, at: int, end: int) -> int:
+    """Return the offset behind the bracket that closes the one at ``at``, minding quotes."""
+    open_, close = text[at], _BRACKETS[text[at]]
+    depth = 0
+    while at < end:
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "'":
+            at = _skip(text, "'", at, end)
+        elif char == '"':
+            at = _skip_string(text, at, end)
+        elif char == open_:
+            depth += 1
+        elif char == close:
+            depth -= 1
+            if not depth:
+                return at + 1
+        at += 1
+    return end
+
+
+def _closing_brace(source: Source, at: int, end: int, *, quoted: bool, depth: int = 0) -> int:
+    """Return the offset of the brace that closes the ``${`` at ``at``, or ``end``.
+
+    Inside double quotes a single quote is an ordinary character.
+    """
+    text = source.text
+    at += 2
+    while at < end and depth < MAX_NESTING:
+        char = text[at]
+        if char == "}":
+            return at
+        if char == "\\":
+            at += 1
+        elif char == "'" and not quoted:
+            at = _skip(text, "'", at, end)
+        elif text.startswith("${", at):
+            at = _closing_brace(source, at, end, quoted=quoted, depth=depth + 1)
+        elif (substitution := source.substitution_end(at)) is not None:
+            at = substitution - 1
+        elif char == '"':
+            at = _closing_quote(source, at, end, depth + 1)
+        at += 1
+    return end
+
+
+def _closing_quote(source: Source, at: int, end: int, depth: int) -> int:
+    """Return the offset of the quote that closes the one at ``at``, minding ``${…}`` inside."""
+    text = source.text
+    at += 1
+    while at < end and text[at] != '"':
+        if text[at] == "\\":
+            at += 1
+        elif text.startswith("${", at):
+            at = _closing_brace(source, at, end, quoted=True, depth=depth)
+        elif (substitution := source.substitution_end(at)) is not None:
+            at = substitution - 1
+        at += 1
+    return at
+
+
+def _skip(text: str, quote: str, at: int, end: int) -> int:
+    close = text.find(quote, at + 1, end)
+    return end if close < 0 else close
+
+
+def _skip_string(text: str, at: int, end: int) -> int:
+    at += 1
+    while at < end and text[at] != '"':
+        at += 2 if text[at] == "\\" else 1
+    return at
