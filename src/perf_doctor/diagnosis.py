@@ -1,0 +1,209 @@
+"""One script, diagnosed: read, planned, judged. The library's way in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from perf_doctor.launch.environment import job_environment
+from perf_doctor.launch.secrets import Redactor
+from perf_doctor.launch.settings import read_settings
+from perf_doctor.launch.trainer import Trainer, find_program, read_trainer
+from perf_doctor.plan.naming import disagreements
+from perf_doctor.plan.plan import Plan, build_plan
+from perf_doctor.rules.facts import vocabulary
+from perf_doctor.rules.job import Job
+from perf_doctor.rules.judge import findings, judge
+from perf_doctor.rules.judgement import Finding, Judgement
+from perf_doctor.rules.rule import Catalog, built_in_text, parse_catalog
+from perf_doctor.shell.files import Library, read_text, tree_root
+from perf_doctor.shell.limits import ScriptError
+from perf_doctor.shell.model import Command, Note, Place, Run, Script
+from perf_doctor.shell.reader import STDIN_NAME, Surroundings, read_script
+
+_LOOKED_FOR = (
+    "looked for `ray job submit … -- python …` and for a direct start of"
+    " relax.entrypoints.train, train.py or train_async.py"
+)
+
+
+class NoLaunchError(ScriptError):
+    """The script was read and starts no training; the message says what was looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user says beside the script.
+
+    ``gpu`` is a card's name, perhaps with its memory. ``environment`` and ``arguments`` are what
+    the script is started with. ``model_config_dir`` is the default of MODEL_CONFIG_DIR.
+    """
+
+    gpu: str | None = None
+    gpus_per_node: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    arguments: Sequence[str] = ()
+    model_config_dir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Everything that is known about one launch of a script.
+
+    ``condition`` is None for the launch that bash reaches by default; ``variants`` holds the
+    other launches of the script, each with its condition. ``notes`` tell how the script was read.
+    ``redactor`` must see every text of the script before it is printed.
+    """
+
+    script: str
+    condition: str | None
+    trainer: Trainer
+    plan: Plan
+    judgements: tuple[Judgement, ...]
+    notes: tuple[Note, ...]
+    redactor: Redactor
+    variants: tuple[Diagnosis, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong, the worst first."""
+        return findings(self.judgements)
+
+    def count(self, severity: str) -> int:
+        """Return the number of findings of a severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+
+class Doctor:
+    """Diagnoses scripts: the catalog is read once, shared files are parsed once."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self._library = Library()
+        self._catalog: Catalog | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        """The rules."""
+        if self._catalog is None:
+            self._catalog = parse_catalog([built_in_text()], vocabulary())
+        return self._catalog
+
+    def diagnose(self, path: str, text: bytes | None = None) -> Diagnosis:
+        """Return the diagnosis; ``text`` stands for a script on standard input.
+
+        Raises ``ScriptError`` for a script that cannot be read, ``NoLaunchError`` for one that
+        starts no training, and ``UnknownGpuError``; each message is one line.
+        """
+        script = read_script(
+            path, self._surroundings(path), find_program, text=text, library=self._library
+        )
+        launches = [
+            (condition, run, command)
+            for run in script.runs
+            for condition, command in _launches(run)
+        ]
+        if not launches:
+            raise NoLaunchError(_no_launch(script))
+        first, *others = (self._launch(script, *launch) for launch in launches)
+        return replace(first, variants=tuple(others))
+
+    def _surroundings(self, path: str) -> Surroundings:
+        given = self.options.model_config_dir
+        root = os.getcwd() if path == STDIN_NAME else tree_root(path)
+        folder = os.path.abspath(given) if given else f"{root}/scripts/models"
+        return Surroundings(
+            environment=self.options.environment,
+            arguments=self.options.arguments,
+            defaults={"MODEL_CONFIG_DIR": folder},
+            folders=(folder,) if given else (),
+        )
+
+    def _launch(
+        self, script: Script, condition: str | None, run: Run, command: Command
+    ) -> Diagnosis:
+        trainer = read_trainer(command)
+        environment = job_environment(command, trainer)
+        settings = read_settings(trainer.argv)
+        plan = build_plan(
+            settings,
+            script=script.path,
+            files=script.files,
+            environment=environment,
+            framework=trainer.framework,
+            gpu=self.options.gpu,
+            gpus_per_node=self.options.gpus_per_node,
+            read_file=_read_file,
+        )
+        job = Job(
+            plan=plan,
+            cut=command.cut,
+            unpassed=_unpassed(run),
+        )
+        said = tuple(map(Note, disagreements(plan, script.path, script.header)))
+        return Diagnosis(
+            script=script.path,
+            condition=condition,
+            trainer=trainer,
+            plan=plan,
+            judgements=judge(self.catalog, job),
+            notes=(*run.notes, *said),
+            redactor=Redactor(
+                [word.text for word in trainer.argv],
+                {**script.variables, **environment, **self.options.environment},
+            ),
+        )
+
+
+def diagnose(
+    path: str | os.PathLike[str],
+    *,
+    gpu: str | None = None,
+    gpus_per_node: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    arguments: Sequence[str] = (),
+    model_config_dir: str | None = None,
+) -> Diagnosis:
+    """Return the diagnosis of a launch script, which is read and never run.
+
+    ``gpu`` is a card's name, perhaps with its memory (``H20-141GB``); ``environment`` and
+    ``arguments`` are what the script would be started with. Raises ``ScriptError`` with a message
+    of one line when the script cannot be read or starts no training.
+    """
+    options = Options(gpu, gpus_per_node, environment or {}, arguments, model_config_dir)
+    return Doctor(options).diagnose(os.fspath(path))
+
+
+def _launches(run: Run) -> Iterator[tuple[str | None, Command]]:
+    """Yield the trainings of one way through the script with their conditions.
+
+    A program that is no known trainer counts only where there is no other.
+    """
+    known = [c for c in run.launches if read_trainer(c).framework != "other"]
+    for index, command in enumerate(known or run.launches):
+        place = f"launch at line {command.place.line}"
+        if index == 0:
+            yield run.condition, command
+        else:
+            yield (f"{run.condition}, {place}" if run.condition else place), command
+
+
+def _no_launch(script: Script) -> str:
+    why = "".join(f"; {note}" for note in script.runs[0].notes[:2])
+    return f"no launch found: {_LOOKED_FOR}{why}"
+
+
+def _unpassed(run: Run) -> dict[str, Place]:
+    """Return the arrays of flags that no launch passes, with their places."""
+    passed = {word.group for launch in run.launches for word in launch.words}
+    return {name: place for name, place in run.arrays.items() if name not in passed}
+
+
+def _read_file(path: str) -> bytes | None:
+    """Return the bytes of a small regular file, None when there is none."""
+    try:
+        return read_text(str(Path(path))).encode()
+    except (ScriptError, ValueError):
+        return None

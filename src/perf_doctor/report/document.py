@@ -1,0 +1,190 @@
+"""The JSON report: the contract that other programs build on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from perf_doctor._version import __version__
+from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.launch.settings import Setting
+from perf_doctor.report.context import context_object
+from perf_doctor.report.flags import changed_flags, value_text
+from perf_doctor.report.markdown import top_finding
+from perf_doctor.rules.judgement import Finding, SettingRow
+from perf_doctor.rules.template import FlagChanges
+from perf_doctor.shell.model import Unknown
+
+SCHEMA_VERSION: Final = "1"
+_TOOL: Final = {"name": "perf-doctor", "version": __version__}
+_INTERVAL: Final = {"low": None, "expected": None, "high": None}
+
+
+def json_report(diagnoses: Sequence[Diagnosis]) -> str:
+    """Return the report on one script as an object, on several as a list of objects.
+
+    Every character beyond ASCII is written as an escape, so no text of a script can do harm.
+    """
+    documents = [document(diagnosis) for diagnosis in diagnoses]
+    whole: Mapping[str, object] = (
+        documents[0]
+        if len(documents) == 1
+        else {"schema_version": SCHEMA_VERSION, "tool": _TOOL, "reports": documents}
+    )
+    return json.dumps(whole, indent=2, default=str) + "\n"
+
+
+def document(diagnosis: Diagnosis) -> dict[str, object]:
+    """Return one report as the contract has it, the variants of the script included."""
+    head = {"condition": diagnosis.condition} if diagnosis.condition else {}
+    body = {
+        "context": dict(context_object(diagnosis.plan)),
+        "launch": _launch(diagnosis),
+        "memory": _memory(diagnosis),
+        "time": _time(),
+        "findings": [_finding(diagnosis, finding) for finding in diagnosis.findings],
+        "rules": [
+            {"id": j.rule, "verdict": j.verdict, "reason": j.reason} for j in diagnosis.judgements
+        ],
+        "summary": _summary(diagnosis),
+        "notes": [str(note) for note in diagnosis.notes],
+    }
+    masked = {key: _masked(value, diagnosis) for key, value in body.items()}
+    variants = [document(variant) for variant in diagnosis.variants]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": _TOOL,
+        "script": diagnosis.script,
+        **head,
+        **masked,
+        **({"variants": variants} if diagnosis.condition is None else {}),
+    }
+
+
+def _masked(value: object, diagnosis: Diagnosis) -> object:
+    """Return the value with the secrets of every text in it masked."""
+    if isinstance(value, str):
+        return diagnosis.redactor.redact(value)
+    if isinstance(value, dict):
+        return {
+            diagnosis.redactor.redact(key): _masked(inner, diagnosis)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked(inner, diagnosis) for inner in value]
+    return value
+
+
+def _launch(diagnosis: Diagnosis) -> dict[str, object]:
+    trainer, settings = diagnosis.trainer, diagnosis.plan.settings
+    return {
+        "program": list(trainer.program),
+        "argv": diagnosis.redactor.redact_words(word.text for word in trainer.argv),
+        "flags": {
+            setting.flag: _flag(setting)
+            for setting in settings
+            if settings.given(setting.flag) is setting
+        },
+        "unknown_flags": [
+            {
+                "flag": unknown.flag,
+                "file": unknown.word.place.file,
+                "line": unknown.word.place.line,
+                "nearest": unknown.nearest,
+            }
+            for unknown in settings.unknown_flags
+        ],
+    }
+
+
+def _flag(setting: Setting) -> dict[str, object]:
+    return {
+        "value": _value(setting),
+        "file": setting.place.file,
+        "line": setting.place.line,
+        "group": setting.group,
+        "overrides": [
+            {
+                "value": _value(earlier),
+                "file": earlier.place.file,
+                "line": earlier.place.line,
+                "group": earlier.group,
+            }
+            for earlier in setting.overrides
+        ],
+        "overridable_by": sorted({n for word in setting.words for n in word.overridable_by}),
+    }
+
+
+def _value(setting: Setting) -> object:
+    return setting.text if isinstance(setting.value, Unknown) else setting.value
+
+
+def _row(row: SettingRow) -> dict[str, object]:
+    value = row.value if not isinstance(row.value, Unknown) else value_text(row.value)
+    return {**asdict(row), "value": value}
+
+
+def _changes(changes: FlagChanges) -> dict[str, object]:
+    return {"set": dict(changes.set), "unset": list(changes.unset)}
+
+
+def _finding(diagnosis: Diagnosis, finding: Finding) -> dict[str, object]:
+    del diagnosis
+    return {
+        "rule": finding.rule,
+        "title": finding.title,
+        "category": finding.category,
+        "severity": finding.severity,
+        "verdict": finding.verdict,
+        "blocks_launch": finding.blocks_launch,
+        "setting": [_row(row) for row in finding.setting],
+        "basis": finding.basis,
+        "cost": asdict(finding.cost),
+        "fix": {
+            "text": finding.fix.text,
+            **_changes(finding.fix.changes),
+            "alternatives": [_changes(other) for other in finding.fix.alternatives],
+        },
+        "skip_if": finding.skip_if,
+        "after_fix": None,
+        "reason_in_script": finding.reason_in_script,
+    }
+
+
+def _memory(diagnosis: Diagnosis) -> dict[str, object]:
+    return {
+        "capacity_gib": diagnosis.plan.gpu.usable_gib,
+        "fits": None,
+        "fits_host": None,
+        "peak_gib": dict(_INTERVAL),
+        "peak_phase": None,
+        "phases": [],
+        "host_gib_per_node": dict(_INTERVAL),
+    }
+
+
+def _time() -> dict[str, object]:
+    phases = ("rollout", "weight_sync", "reference_log_probs", "log_probs", "train", "optimizer",
+              "switch")  # fmt: skip
+    return {
+        "step_s": dict(_INTERVAL),
+        "phases": dict.fromkeys(phases),
+        "bound_by": None,
+        "train_mfu": None,
+        "tokens_per_gpu_s": None,
+    }
+
+
+def _summary(diagnosis: Diagnosis) -> dict[str, object]:
+    action = top_finding(diagnosis)
+    flags = changed_flags(action.fix.changes) if action else ""
+    text = "none needed" if action is None else flags or action.fix.text
+    return {
+        **{severity: diagnosis.count(severity) for severity in ("critical", "warn", "info")},
+        "suppressed": 0,
+        "top_action": text,
+        "all_fixes": None,
+    }

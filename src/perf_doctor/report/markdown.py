@@ -1,0 +1,108 @@
+"""The default report: markdown, in exactly the shape people know."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterable
+from typing import Final
+
+from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.report.context import context_line
+from perf_doctor.report.flags import changed_flags, row_text
+from perf_doctor.report.inert import code, inert, prose, shortened
+from perf_doctor.rules.judgement import Finding, SettingRow
+
+MAX_CHARS: Final = 8_000
+_SECTIONS: Final = (
+    ("performance", "## 🚀 Performance findings"),
+    ("memory", "## 💾 Memory findings"),
+)
+
+
+def markdown_report(diagnosis: Diagnosis, *, everything: bool = False) -> str:
+    """Return the report; without ``everything`` it is kept below 8,000 characters.
+
+    The least important findings give way first, and a line says how many.
+    """
+    findings = diagnosis.findings
+    shown = len(findings)
+    text = _report(diagnosis, findings, shown)
+    while not everything and len(text) > MAX_CHARS and shown > 1:
+        shown -= 1
+        text = _report(diagnosis, findings, shown)
+    return text
+
+
+def _report(diagnosis: Diagnosis, findings: tuple[Finding, ...], shown: int) -> str:
+    blocks = [
+        f"# perf-doctor: {inert(os.path.basename(diagnosis.script))}",
+        f"**Context:** {context_line(diagnosis.plan)}",
+        "---",
+    ]
+    for category, heading in _SECTIONS:
+        blocks.append(heading)
+        blocks.extend(_section(diagnosis, findings[:shown], findings[shown:], category))
+    blocks.append("---")
+    blocks.append(_summary(diagnosis))
+    return diagnosis.redactor.redact("\n\n".join(blocks)) + "\n"
+
+
+def _section(
+    diagnosis: Diagnosis, shown: Iterable[Finding], hidden: Iterable[Finding], category: str
+) -> list[str]:
+    blocks = [_finding(diagnosis, finding) for finding in shown if finding.category == category]
+    more = sum(finding.category == category for finding in hidden)
+    if not blocks and not more:
+        blocks.append("None.")
+    if more:
+        blocks.append(f"{more} more: --all")
+    return blocks
+
+
+def _finding(diagnosis: Diagnosis, finding: Finding) -> str:
+    return "\n".join(
+        (
+            f"### [{finding.severity.upper()}] {finding.rule} — {prose(finding.title)}",
+            f"- **Setting:** {_settings(diagnosis, finding.setting)}",
+            f"- **Cost:** {prose(finding.cost.text)}",
+            f"- **Fix:** {_fix(finding)}",
+            f"- **Skip if:** {prose(finding.skip_if)}",
+        )
+    )
+
+
+def _settings(diagnosis: Diagnosis, rows: tuple[SettingRow, ...]) -> str:
+    if not rows:
+        return "not set"
+    return "; ".join(_setting(diagnosis, row) for row in rows)
+
+
+def _setting(diagnosis: Diagnosis, row: SettingRow) -> str:
+    text = shortened(row_text(row, diagnosis.redactor))
+    where = f"line {row.line}" if row.file == diagnosis.script else f"{row.file}:{row.line}"
+    group = f", {row.group}" if row.group else ""
+    return f"{code(text)} ({inert(where + group)})"
+
+
+def _fix(finding: Finding) -> str:
+    flags = changed_flags(finding.fix.changes)
+    text = prose(finding.fix.text)
+    return f"{code(flags)} — {text}" if flags and flags not in finding.fix.text else text
+
+
+def _summary(diagnosis: Diagnosis) -> str:
+    counts = " · ".join(
+        f"{severity.capitalize()}: {diagnosis.count(severity)}"
+        for severity in ("critical", "warn", "info")
+    )
+    return f"## Summary\n- {counts}\n- **Top action:** {_top_action(diagnosis)}"
+
+
+def _top_action(diagnosis: Diagnosis) -> str:
+    action = top_finding(diagnosis)
+    return "none needed" if action is None else f"{_fix(action)} ({action.rule})"
+
+
+def top_finding(diagnosis: Diagnosis) -> Finding | None:
+    """Return the finding to act on first, None when nothing needs to be done."""
+    return next((f for f in diagnosis.findings if f.severity != "info"), None)

@@ -1,0 +1,30 @@
+"""What is told on the side: how the script was read, and its other launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.report.inert import inert
+
+
+def notes(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield one line for each note, safe to print."""
+    for note in diagnosis.notes:
+        yield inert(diagnosis.redactor.redact(str(note)))
+    for variant in diagnosis.variants:
+        yield inert(diagnosis.redactor.redact(_other_launch(diagnosis, variant)))
+
+
+def _other_launch(diagnosis: Diagnosis, variant: Diagnosis) -> str:
+    """Return a sentence on another launch of the script, with how to see it."""
+    condition = variant.condition or ""
+    critical = variant.count("critical")
+    found = f"{critical} critical" if critical else "nothing critical"
+    name, equals, value = condition.partition("=")
+    how = ""
+    if equals and name == "$1":
+        how = f"; see it with --arg {value}"
+    elif equals and name.isidentifier():
+        how = f"; see it with --env {condition}"
+    return f"{diagnosis.script} holds another launch ({condition}): {found}{how}"

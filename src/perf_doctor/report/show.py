@@ -1,0 +1,115 @@
+"""``perf-doctor show``: every resolved setting, its value, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.launch.settings import Setting
+from perf_doctor.plan.plan import Plan
+from perf_doctor.report.context import context_line, shown
+from perf_doctor.report.inert import inert, shortened
+from perf_doctor.shell.model import Word
+
+
+def show_report(diagnosis: Diagnosis) -> str:
+    """Return what the launch resolves to, one line for each setting and derived size."""
+    trainer = diagnosis.trainer
+    lines = [
+        inert(diagnosis.script),
+        context_line(diagnosis.plan),
+        f"runs {inert(' '.join(trainer.program))} with {len(trainer.argv)} words",
+        "",
+        "derived",
+        *_table(_derived(diagnosis.plan)),
+        "",
+        "settings",
+        *_table(_settings(diagnosis)),
+    ]
+    if unknown := diagnosis.plan.settings.unknown_flags:
+        lines += ["", "flags no parser knows"]
+        lines += _table((flag.flag, _origin(flag.word)) for flag in unknown)
+    if diagnosis.plan.assumptions:
+        lines += ["", "assumed"]
+        lines += [f"  {inert(sentence)}" for sentence in diagnosis.plan.assumptions]
+    for variant in diagnosis.variants:
+        lines += ["", f"other launch ({inert(variant.condition or '')})"]
+        lines.append(f"  {context_line(variant.plan)}")
+    return diagnosis.redactor.redact("\n".join(lines)) + "\n"
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    return (f"  {left} ← {right}" for left, right in rows)
+
+
+def _settings(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
+    settings = diagnosis.plan.settings
+    for setting in settings:
+        if settings.given(setting.flag) is setting:
+            yield _written(setting, diagnosis), _provenance(setting, diagnosis)
+
+
+def _written(setting: Setting, diagnosis: Diagnosis) -> str:
+    words = diagnosis.redactor.redact_words(word.text for word in setting.words)
+    return shortened(inert(" ".join(words)))
+
+
+def _provenance(setting: Setting, diagnosis: Diagnosis) -> str:
+    told = [_origin(setting.words[0])]
+    names = dict.fromkeys(name for word in setting.words for name in word.overridable_by)
+    if names:
+        shown_names = ", ".join(f"${name}" for name in names)
+        told.append(f"default of {shown_names}")
+    unknown = dict.fromkeys(part.reason for word in setting.words for part in word.unknown)
+    told.extend(unknown)
+    told.extend(
+        f"overrides {_written(earlier, diagnosis)} at {_origin(earlier.words[0])}"
+        for earlier in setting.overrides
+    )
+    return inert("; ".join(told))
+
+
+def _origin(word: Word) -> str:
+    place = f"{word.place.file}:{word.place.line}"
+    return f"{word.group}, {place}" if word.group else f"command line, {place}"
+
+
+def _derived(plan: Plan) -> Iterator[tuple[str, str]]:
+    mesh, batch, roles, settings = plan.parallel.mesh, plan.batch, plan.roles, plan.settings
+    given_roles = ", ".join(f"{role} {shown(n)}" for role, n in (roles.gpus or {}).items())
+    yield f"mode {plan.mode or '?'}", _mode_source(plan)
+    yield f"roles {given_roles or '?'}", "--resource and the roles of the mode"
+    if roles.unused:
+        yield f"unused roles {', '.join(roles.unused)}", "reserved by --resource, never started"
+    yield f"world size {shown(plan.cluster.world_size)}", "GPUs of the actor"
+    yield f"DP {shown(mesh.dp)}", "world size ÷ (TP × CP × PP)"
+    if plan.model.kind == "moe":
+        given = settings.given("--expert-tensor-parallel-size") is not None
+        source = "as given" if given else "Megatron: follows TP when unset"
+        yield f"ETP {shown(mesh.etp)}", source
+        yield f"expert DP {shown(mesh.edp)}", "world size ÷ (ETP × EP × PP)"
+    if plan.mode != "sft":
+        yield (
+            f"samples per rollout {shown(batch.samples_per_rollout)}",
+            ("rollout batch × samples per prompt"),
+        )
+    yield (
+        f"optimizer steps per rollout {shown(batch.optimizer_steps_per_rollout)}",
+        ("samples per rollout ÷ global batch"),
+    )
+    yield (
+        f"token budget of a micro-batch {shown(batch.token_budget)}",
+        ("--max-tokens-per-gpu × CP"),
+    )
+    if plan.engines is not None:
+        engines = plan.engines
+        yield (
+            f"engines {shown(engines.engines)} × {shown(engines.gpus_per_engine)} GPUs",
+            "rollout GPUs ÷ --rollout-num-gpus-per-engine",
+        )
+
+
+def _mode_source(plan: Plan) -> str:
+    flags = ("--loss-type", "--hybrid", "--fully-async", "--colocate")
+    given = [setting for flag in flags if (setting := plan.settings.given(flag))]
+    return ", ".join(setting.flag for setting in given) or "neither colocate nor async is asked for"
