@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from perf_doctor.launch.environment import job_environment
 from perf_doctor.launch.secrets import Redactor
@@ -23,7 +24,9 @@ from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Command, Note, Place, Run, Script
 from perf_doctor.shell.reader import STDIN_NAME, Surroundings, read_script
 
-_LOOKED_FOR = (
+MAX_LAUNCHES: Final = 8
+"""A script with more launches than this is generated, or hostile; the first ones are diagnosed."""
+_LOOKED_FOR: Final = (
     "looked for `ray job submit … -- python …` and for a direct start of"
     " relax.entrypoints.train, train.py or train_async.py"
 )
@@ -107,7 +110,11 @@ class Doctor:
         ]
         if not launches:
             raise NoLaunchError(_no_launch(script))
-        first, *others = (self._launch(script, *launch) for launch in launches)
+        first, *others = (self._launch(script, *launch) for launch in launches[:MAX_LAUNCHES])
+        left_out = len(launches) - MAX_LAUNCHES
+        if left_out > 0:
+            note = Note(f"the script holds {left_out} more launches, which are left out")
+            first = replace(first, notes=(*first.notes, note))
         return replace(first, variants=tuple(others))
 
     def _surroundings(self, path: str) -> Surroundings:

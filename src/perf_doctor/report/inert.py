@@ -16,7 +16,8 @@ _UNSAFE = re.compile(
     "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"  # invisible, or turns the direction
     "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-_MARKUP = re.compile(r"([\\<>\[\]*_#|~])")
+_MARKUP = re.compile(r"([\\<\[\]*]|(?<!\w)_|_(?!\w)|~(?=~))")
+"""What begins markup inside a line; an underscore within a word does not."""
 _BACKTICKS = re.compile("`+")
 _NAMES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
