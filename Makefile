@@ -1,0 +1,83 @@
+# `make` alone says what there is. Everything runs from .venv, which the targets make themselves.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+SCRIPT ?= examples/scripts/training/text/run-qwen3-4B-8xgpu.sh
+PYTEST_ARGS ?= -n auto --maxprocesses 4
+
+# A stamp says which set of packages is in .venv. It carries the folder's check sum, because an
+# editable install points at the folder it was made in, and is void once the interpreter is gone.
+HERE := $(shell printf '%s' "$(CURDIR)" | cksum | cut -d ' ' -f 1)
+RUN_STAMP := $(VENV)/.run-$(HERE)
+DEV_STAMP := $(VENV)/.dev-$(HERE)
+ifneq ($(shell $(PYTHON) -c 'print("works")' 2>/dev/null),works)
+  $(shell rm -f $(VENV)/.run-* $(VENV)/.dev-*)
+endif
+
+.PHONY: help
+help: ## say what each target does
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | while IFS= read -r line; do \
+	  printf '  make %-8s %s\n' "$${line%%:*}" "$${line##*## }"; \
+	done
+
+.PHONY: demo
+demo: $(RUN_STAMP) ## diagnose one of the examples (SCRIPT=path for another script)
+	@$(PYTHON) -m perf_doctor "$(SCRIPT)" --fail-on never
+
+.PHONY: test
+test: $(DEV_STAMP) ## run the tests (PYTEST_ARGS="tests/shell -k array" for some of them)
+	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: $(DEV_STAMP) ## ruff, mypy --strict and the order of the rooms
+	@$(PYTHON) -m ruff check
+	@$(PYTHON) -m ruff format --check
+	@$(PYTHON) -m mypy
+	@$(VENV)/bin/lint-imports
+
+.PHONY: corpus
+corpus: $(RUN_STAMP) ## compare argv and contexts on a checkout: make corpus RELAX=<checkout>
+	@if [ -z "$(RELAX)" ]; then \
+	  echo 'make corpus needs a checkout: make corpus RELAX=/path/to/Relax' >&2; exit 2; \
+	fi
+	@$(PYTHON) tools/corpus.py "$(RELAX)"
+
+.PHONY: bench
+bench: $(RUN_STAMP) ## measure speed and accuracy
+	@for benchmark in benchmarks/[!_]*.py; do $(PYTHON) "$$benchmark" || exit; done
+
+$(RUN_STAMP): pyproject.toml
+	@$(make-venv)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV_STAMP): pyproject.toml
+	@$(make-venv)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(RUN_STAMP)
+
+# Make .venv with the first Python that is new enough, unless a working one is there.
+define make-venv
+if ! $(PYTHON) -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+  chosen=; \
+  for candidate in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+    if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+      2>/dev/null; then chosen=$$candidate; break; fi; \
+  done; \
+  if [ -z "$$chosen" ]; then \
+    echo 'perf-doctor needs Python 3.11 or newer with its venv module, and found none' >&2; \
+    echo '(tried python3, python3.11 to python3.14, python; on Debian: apt install python3-venv)' >&2; \
+    exit 1; \
+  fi; \
+  echo "Setting up $(VENV) with $$("$$chosen" --version) …" >&2; \
+  "$$chosen" -m venv --clear $(VENV); \
+fi
+endef
+
+.PHONY: clean
+clean: ## remove .venv and everything the tools leave behind
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
