@@ -1,0 +1,116 @@
+"""The JSON contract as a schema, written by hand: what other programs may rely on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+
+def obj(**properties: Schema) -> Schema:
+    """Return the schema of an object with exactly these properties, all of them required."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def null_or(schema: Schema) -> Schema:
+    """Return the schema of a value that may be unknown."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def items(schema: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": schema}
+
+
+def one_of(*values: object) -> Schema:
+    """Return the schema of an enumeration."""
+    return {"enum": list(values)}
+
+
+TEXT: Schema = {"type": "string"}
+FLAG: Schema = {"type": "string", "pattern": "^-"}
+COUNT: Schema = null_or({"type": "integer"})
+NUMBER: Schema = null_or({"type": "number"})
+TRUTH: Schema = {"type": "boolean"}
+ANY: Schema = {}
+INTERVAL = obj(low=NUMBER, expected=NUMBER, high=NUMBER)
+FITS = null_or(one_of("yes", "no", "borderline"))
+ROW = obj(flag=FLAG, value=ANY, file=TEXT, line={"type": "integer"}, group=null_or(TEXT))
+CHANGES: Schema = obj(set={"type": "object"}, unset=items(FLAG))
+CONTEXT = obj(
+    model=null_or(TEXT),
+    architecture=null_or(one_of("dense", "moe")),
+    parameters=obj(total=NUMBER, active=NUMBER),
+    modality=null_or(one_of("text", "image", "video", "audio", "omni")),
+    task=null_or(one_of("rl", "sft")),
+    mode=null_or(one_of("colocate", "fully-async", "hybrid", "sync", "sft")),
+    gpus=COUNT, nodes=COUNT, gpus_per_node=COUNT,
+    roles=null_or({"type": "object", "additionalProperties": COUNT}),
+    tp=COUNT, pp=COUNT, vpp=COUNT, cp=COUNT, ep=COUNT, etp=COUNT, dp=COUNT, edp=COUNT,
+    max_response_len=COUNT, max_tokens_per_gpu=COUNT,
+    framework=obj(name=TEXT, version=null_or(TEXT), assumed=TRUTH),
+    gpu=obj(name=TEXT, memory_gb={"type": "integer"}, assumed=TRUTH),
+    assumptions=items(TEXT),
+)  # fmt: skip
+WRITTEN = obj(value=ANY, file=TEXT, line={"type": "integer"}, group=null_or(TEXT))
+SETTING = obj(
+    value=ANY, file=TEXT, line={"type": "integer"}, group=null_or(TEXT),
+    overrides=items(WRITTEN), overridable_by=items(TEXT),
+)  # fmt: skip
+LAUNCH = obj(
+    program=items(TEXT),
+    argv=items(TEXT),
+    flags={"type": "object", "additionalProperties": SETTING},
+    unknown_flags=items(obj(flag=TEXT, file=TEXT, line={"type": "integer"}, nearest=null_or(FLAG))),
+)
+MEMORY = obj(
+    capacity_gib=NUMBER, fits=FITS, fits_host=FITS, peak_gib=INTERVAL, peak_phase=null_or(TEXT),
+    phases=items(ANY), host_gib_per_node=INTERVAL,
+)  # fmt: skip
+TIME = obj(
+    step_s=INTERVAL,
+    phases=obj(
+        rollout=NUMBER, weight_sync=NUMBER, reference_log_probs=NUMBER, log_probs=NUMBER,
+        train=NUMBER, optimizer=NUMBER, switch=NUMBER,
+    ),
+    bound_by=null_or(TEXT), train_mfu=NUMBER, tokens_per_gpu_s=NUMBER,
+)  # fmt: skip
+FINDING = obj(
+    rule={"type": "string", "pattern": r"^R-[CMPS]\d{2,}$"},
+    title=TEXT,
+    category=one_of("performance", "memory"),
+    severity=one_of("critical", "warn", "info"),
+    verdict=one_of("applies", "borderline"),
+    blocks_launch=TRUTH,
+    setting=items(ROW),
+    basis=one_of("arithmetic", "estimate", "experience"),
+    cost=obj(text=TEXT, step_time_fraction=NUMBER, memory_gib=NUMBER, startup_s=NUMBER),
+    fix=obj(text=TEXT, set={"type": "object"}, unset=items(FLAG), alternatives=items(CHANGES)),
+    skip_if=TEXT,
+    after_fix=null_or(obj(fits=FITS, peak_gib=INTERVAL, step_s=INTERVAL)),
+    reason_in_script=null_or(TEXT),
+)
+VERDICT = one_of("applies", "borderline", "not-applicable", "needs-judgement", "suppressed")
+SUMMARY = obj(
+    critical={"type": "integer"}, warn={"type": "integer"}, info={"type": "integer"},
+    suppressed={"type": "integer"}, top_action=TEXT, all_fixes=ANY,
+)  # fmt: skip
+_BODY: dict[str, Schema] = {
+    "schema_version": one_of("1"),
+    "tool": obj(name=one_of("perf-doctor"), version=TEXT),
+    "script": TEXT,
+    "context": CONTEXT,
+    "launch": LAUNCH,
+    "memory": MEMORY,
+    "time": TIME,
+    "findings": items(FINDING),
+    "rules": items(obj(id=TEXT, verdict=VERDICT, reason=TEXT)),
+    "summary": SUMMARY,
+    "notes": items(TEXT),
+}
+REPORT_SCHEMA: Schema = obj(**_BODY, variants=items(obj(**_BODY, condition=TEXT)))

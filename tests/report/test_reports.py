@@ -1,0 +1,130 @@
+"""The reports on the examples: their shape, their numbers, and that formats agree."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from contract import REPORT_SCHEMA
+from syrupy.assertion import SnapshotAssertion
+
+from perf_doctor.diagnosis import Doctor
+from perf_doctor.report.document import document, json_report
+from perf_doctor.report.markdown import MAX_CHARS, markdown_report
+from perf_doctor.report.notes import notes
+from perf_doctor.report.show import show_report
+
+PROJECT = Path(__file__).parent.parent.parent
+EXAMPLES = sorted(
+    str(path.relative_to(PROJECT)) for path in (PROJECT / "examples/scripts/training").rglob("*.sh")
+)
+SHAPE = re.compile(
+    r"# perf-doctor: \S+\.sh\n\n"
+    r"\*\*Context:\*\* model=\S+ \((dense|moe|\?), (text|mm|video|\?)\)"
+    r" · GPUs=[\d?]+ \([\d?]+×[\d?]+\) · mode=(colocate|fully-async|hybrid|sync|sft|\?)"
+    r" · TP[\d?]+/PP[\d?]+/CP[\d?]+/EP[\d?]+/ETP[\d?]+ · max-resp-len=(\d+|n/a|\?)"
+    r" · GPU=\S+ \d+GB( \(assumed\))?\n\n---\n\n"
+    r"## 🚀 Performance findings\n\n(?P<performance>.*?)\n\n"
+    r"## 💾 Memory findings\n\n(?P<memory>.*?)\n\n---\n\n"
+    r"## Summary\n- Critical: \d+ · Warn: \d+ · Info: \d+\n- \*\*Top action:\*\* .+\n",
+    re.DOTALL,
+)
+FINDING = re.compile(
+    r"### \[(CRITICAL|WARN|INFO)\] (R-[CMPS]\d\d+) — .+\n"
+    r"- \*\*Setting:\*\* .+\n- \*\*Cost:\*\* .+\n- \*\*Fix:\*\* .+\n- \*\*Skip if:\*\* .+"
+)
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+
+
+@pytest.fixture(scope="module")
+def doctor() -> Doctor:
+    return Doctor()
+
+
+@pytest.mark.parametrize("script", EXAMPLES)
+def test_the_markdown_report_is_the_one_we_reviewed(
+    script: str, doctor: Doctor, snapshot: SnapshotAssertion
+) -> None:
+    diagnosis = doctor.diagnose(script)
+    assert "\n".join([*notes(diagnosis), markdown_report(diagnosis)]) == snapshot
+
+
+@pytest.mark.parametrize("script", EXAMPLES)
+def test_the_markdown_report_has_the_template_s_shape(script: str, doctor: Doctor) -> None:
+    match = SHAPE.fullmatch(markdown_report(doctor.diagnose(script)))
+    assert match
+    for section in (match["performance"], match["memory"]):
+        assert section == "None." or all(FINDING.fullmatch(part) for part in section.split("\n\n"))
+
+
+@pytest.mark.parametrize("script", EXAMPLES)
+def test_the_json_report_keeps_the_contract(script: str, doctor: Doctor) -> None:
+    jsonschema.validate(json.loads(json_report([doctor.diagnose(script)])), REPORT_SCHEMA)
+
+
+@pytest.mark.parametrize("script", EXAMPLES)
+def test_formats_agree_on_rules_severities_and_lines(script: str, doctor: Doctor) -> None:
+    diagnosis = doctor.diagnose(script)
+    report = document(diagnosis)
+    in_json = [(f["severity"].upper(), f["rule"]) for f in report["findings"]]  # type: ignore[attr-defined]
+    text = markdown_report(diagnosis)
+    assert sorted(FINDING.findall(text)) == sorted(in_json)
+    for finding in report["findings"]:  # type: ignore[attr-defined]
+        for row in finding["setting"]:
+            assert f"line {row['line']}" in text or f":{row['line']}" in text
+
+
+def test_several_reports_are_a_list(doctor: Doctor) -> None:
+    report = json.loads(json_report([doctor.diagnose(script) for script in EXAMPLES[:2]]))
+    assert [one["script"] for one in report["reports"]] == EXAMPLES[:2]
+    assert set(report) == {"schema_version", "tool", "reports"}
+
+
+def test_every_rule_has_a_verdict_and_a_sentence(doctor: Doctor) -> None:
+    report = document(doctor.diagnose(EXAMPLES[0]))
+    rules = report["rules"]
+    assert [rule["id"] for rule in rules] == [rule.id for rule in doctor.catalog.rules]  # type: ignore[attr-defined]
+    assert all(rule["reason"].strip() for rule in rules)  # type: ignore[attr-defined]
+
+
+def test_another_launch_is_a_whole_report_with_its_condition(doctor: Doctor) -> None:
+    script = "examples/scripts/training/multimodal/run-qwen3-vl-8B-8xgpu-image.sh"
+    report = document(doctor.diagnose(script))
+    [variant] = report["variants"]  # type: ignore[misc]
+    assert "condition" not in report
+    assert variant["condition"] == "MODE=async"
+    assert variant["context"]["mode"] == "fully-async"
+    assert [finding["rule"] for finding in variant["findings"]] == ["R-C07"]
+
+
+def test_a_long_report_drops_the_least_important_findings(tmp_path: Path) -> None:
+    flags = " ".join(f"--no-such-flag-{index} {'x' * 60}" for index in range(200))
+    script = tmp_path / "run-qwen3-4B-8xgpu.sh"
+    script.write_text(f"python3 -m relax.entrypoints.train --colocate {flags}\n")
+    diagnosis = Doctor().diagnose(str(script))
+    short, whole = markdown_report(diagnosis), markdown_report(diagnosis, everything=True)
+    assert len(short) <= max(MAX_CHARS, len(whole))
+    assert len(whole) >= len(short)
+    if len(whole) > MAX_CHARS:
+        assert "more: --all" in short
+        assert short.index("CRITICAL") == whole.index("CRITICAL")
+
+
+@pytest.mark.parametrize("script", EXAMPLES)
+def test_show_names_the_line_of_every_setting(script: str, doctor: Doctor) -> None:
+    diagnosis = doctor.diagnose(script)
+    shown = show_report(diagnosis)
+    for setting in diagnosis.plan.settings:
+        if diagnosis.plan.settings.given(setting.flag) is setting:
+            assert re.search(
+                rf"^  {re.escape(setting.flag)}\b.* ← .*:{setting.place.line}\b",
+                shown,
+                re.MULTILINE,
+            )

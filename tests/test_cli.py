@@ -1,0 +1,210 @@
+"""The command line as people and programs use it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perf_doctor
+from perf_doctor.cli import main
+
+PROJECT = Path(__file__).parent.parent
+TEXT = "examples/scripts/training/text"
+CLEAN = f"{TEXT}/run-qwen3-8B-8xgpu.sh"
+BROKEN = f"{TEXT}/run-qwen3-14B-8xgpu.sh"
+WARNED = f"{TEXT}/run-qwen36-35B-A3B-16xgpu-async.sh"
+BRANCHED = "examples/scripts/training/multimodal/run-qwen3-vl-8B-8xgpu-image.sh"
+# What must not be imported by the plain command: each costs more than all of ours.
+HEAVY = {
+    "rich", "jinja2", "jsonschema", "tomllib", "mcp", "numpy", "asyncio", "unittest",
+    "importlib.metadata", "subprocess", "socket",
+}  # fmt: skip
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([CLEAN], 0),
+        ([BROKEN], 1),
+        ([WARNED], 0),
+        ([WARNED, "--fail-on", "warn"], 1),
+        ([BROKEN, "--fail-on", "never"], 0),
+        ([CLEAN, "--fail-on", "info"], 0),
+        (["--fail-on", "never", BROKEN], 0),
+        ([CLEAN, BROKEN], 1),
+        (["no-such-script.sh"], 2),
+        ([CLEAN, "no-such-script.sh"], 2),
+        ([], 2),
+        ([CLEAN, "--no-such-option"], 2),
+        ([CLEAN, "--gpu", "B42"], 2),
+        ([CLEAN, "--gpus-per-node", "0"], 2),
+        ([CLEAN, "--env", "noequals"], 2),
+        (["--version"], 0),
+        (["--help"], 0),
+        (["gpus"], 0),
+        (["show", CLEAN], 0),
+    ],
+)
+def test_exit_codes(words: list[str], code: int, capsys: Capture) -> None:
+    assert main(words) == code
+    told = capsys.readouterr()
+    if code == 2:
+        assert all(line.startswith("perf-doctor") for line in told.err.splitlines())
+        assert "Traceback" not in told.err
+
+
+def test_options_may_stand_anywhere(capsys: Capture) -> None:
+    assert main(["--format", "json", CLEAN, "--gpu", "h800", BROKEN, "--fail-on=never"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [one["script"] for one in report["reports"]] == [CLEAN, BROKEN]
+    assert {one["context"]["gpu"]["name"] for one in report["reports"]} == {"H800"}
+
+
+def test_a_missing_script_costs_the_others_nothing(capsys: Capture) -> None:
+    assert main(["no-such.sh", CLEAN]) == 2
+    told = capsys.readouterr()
+    assert told.out.startswith("# perf-doctor: run-qwen3-8B-8xgpu.sh")
+    assert told.err == "perf-doctor: no-such.sh: does not exist\n"
+
+
+def test_a_folder_means_every_launch_in_it(capsys: Capture) -> None:
+    assert main(["examples", "--format", "json", "--fail-on", "never"]) == 0
+    scripts = [one["script"] for one in json.loads(capsys.readouterr().out)["reports"]]
+    assert scripts == sorted(str(path) for path in Path("examples/scripts/training").rglob("*.sh"))
+
+
+def test_a_folder_without_a_launch_is_an_error(capsys: Capture) -> None:
+    assert main(["examples/scripts/models"]) == 2
+    assert "no launch script in this folder" in capsys.readouterr().err
+
+
+def test_a_script_without_a_launch_says_what_was_looked_for(capsys: Capture) -> None:
+    assert main(["examples/scripts/models/qwen3-4B.sh"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert "no launch found: looked for `ray job submit" in told.err
+
+
+def test_standard_input_is_a_script(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    text = b"ray job submit -- python3 -m relax.entrypoints.train --fully-async --colocate\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert main(["-", "--format", "json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["script"] == "<stdin>"
+    assert "R-C10" in {finding["rule"] for finding in report["findings"]}
+
+
+def test_env_and_arg_choose_the_branch(capsys: Capture) -> None:
+    assert main([BRANCHED, "--env", "MODE=async", "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["context"]["mode"] == "fully-async"
+
+
+def test_the_other_launch_is_told_on_standard_error(capsys: Capture) -> None:
+    assert main([BRANCHED]) == 0
+    told = capsys.readouterr()
+    assert "holds another launch (MODE=async): 1 critical; see it with --env MODE=async" in told.err
+    assert "MODE=async" not in told.out
+
+
+def test_the_report_goes_to_a_file(tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / "report.md"
+    assert main([CLEAN, "-o", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    assert target.read_text().startswith("# perf-doctor: ")
+
+
+def test_the_report_never_overwrites_the_script(tmp_path: Path, capsys: Capture) -> None:
+    script = tmp_path / "run.sh"
+    text = "python3 -m relax.entrypoints.train --colocate\n"
+    script.write_text(text)
+    assert main([str(script), "-o", str(script)]) == 2
+    assert script.read_text() == text
+    assert "never written" in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_one_line(capsys: Capture) -> None:
+    assert main([CLEAN, "-o", "/no/such/folder/report.md"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("perf-doctor: /no/such/folder")
+
+
+def test_the_model_config_folder_is_read(tmp_path: Path, capsys: Capture) -> None:
+    models, lone = tmp_path / "models", tmp_path / "elsewhere"
+    models.mkdir()
+    lone.mkdir()
+    (models / "m.sh").write_text("MODEL_ARGS=(--num-layers 7)\n")
+    script = lone / "run.sh"
+    script.write_text(
+        'source "${MODEL_CONFIG_DIR}/m.sh"\n'
+        'python3 -m relax.entrypoints.train --colocate "${MODEL_ARGS[@]}"\n'
+    )
+    main([str(script), "--format", "json", "--model-config-dir", str(models)])
+    assert json.loads(capsys.readouterr().out)["launch"]["argv"][-2:] == ["--num-layers", "7"]
+    main([str(script), "--format", "json"])
+    assert "--num-layers" not in json.loads(capsys.readouterr().out)["launch"]["argv"]
+
+
+def test_show_tells_where_a_value_came_from(capsys: Capture) -> None:
+    assert main(["show", CLEAN]) == 0
+    shown = capsys.readouterr().out
+    assert "--tensor-model-parallel-size 2 ← PERF_ARGS, " + CLEAN in shown
+    assert "default of $" in shown
+
+
+def test_gpus_lists_what_gpu_takes(capsys: Capture) -> None:
+    assert main(["gpus"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert {"H20-96GB", "H20-141GB", "H800-80GB"} <= set(names)
+    for name in names:
+        assert main([CLEAN, "--gpu", name]) == 0
+
+
+def test_the_library_call_is_the_same_diagnosis() -> None:
+    diagnosis = perf_doctor.diagnose(BROKEN, gpu="H800")
+    assert {finding.rule for finding in diagnosis.findings} == {"R-C06", "R-C09", "R-C14"}
+    assert diagnosis.plan.gpu.name == "H800"
+    with pytest.raises(perf_doctor.ScriptError, match="does not exist"):
+        perf_doctor.diagnose("no-such-script.sh")
+    with pytest.raises(perf_doctor.NoLaunchError, match="looked for"):
+        perf_doctor.diagnose("examples/scripts/models/qwen3-4B.sh")
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "perf_doctor", CLEAN]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0
+    assert answer.stdout.startswith("# perf-doctor: ")
+
+
+def test_a_plain_run_imports_nothing_heavy() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "perf_doctor", CLEAN]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = {
+        line.rpartition("|")[2].strip()
+        for line in answer.stderr.splitlines()
+        if line.startswith("import time:")
+    }
+    assert not {name for name in imported if name in HEAVY or name.split(".")[0] in HEAVY}
+    assert "perf_doctor.rules.judge" in imported
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "perf_doctor", CLEAN]
+    answer = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert "Traceback" not in answer.stderr
