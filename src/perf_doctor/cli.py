@@ -48,7 +48,11 @@ def _parser(command: str) -> _Parser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "scripts", nargs="+", metavar="SCRIPT", help="a script, a folder of scripts, or - for stdin"
+        "scripts",
+        nargs="+",
+        type=_path,
+        metavar="SCRIPT",
+        help="a script, a folder of scripts, or - for stdin",
     )
     parser.add_argument(
         "--gpu", metavar="NAME", help="the card, perhaps with its memory: H20-141GB (default H20)"
@@ -62,9 +66,14 @@ def _parser(command: str) -> _Parser:
         "--arg", action="append", default=[], metavar="WORD", help="an argument of the script"
     )
     parser.add_argument(
-        "--model-config-dir", metavar="DIR", help="where ${MODEL_CONFIG_DIR}/<model>.sh is found"
+        "--model-config-dir",
+        type=_path,
+        metavar="DIR",
+        help="where ${MODEL_CONFIG_DIR}/<model>.sh is found",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the report to a file")
+    parser.add_argument(
+        "-o", "--output", type=_path, metavar="FILE", help="write the report to a file"
+    )
     parser.add_argument("--version", action="version", version=f"perf-doctor {__version__}")
     if command == "diagnose":
         parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
@@ -81,6 +90,12 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
+
+
+def _path(text: str) -> str:
+    if "\0" in text:
+        raise argparse.ArgumentTypeError("a path holds no NUL character")
+    return text
 
 
 def _assignment(text: str) -> tuple[str, str]:

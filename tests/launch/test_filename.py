@@ -44,13 +44,13 @@ def test_names(path: str, said: FileName) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("# Qwen3-4B on 8 x H20 GPU, fully async", Header(8, None, "fully-async")),
-        ("# Training script (2 nodes, 16xGPU, colocate)", Header(16, 2, "colocate")),
-        ("# 16卡, 2机", Header(16, 2)),
+        ("# Qwen3-4B on 8 x H20 GPU, fully async", Header((8,), None, "fully-async")),
+        ("# Training script (2 nodes, 16xGPU, colocate)", Header((16,), 2, "colocate")),
+        ("# 16卡, 2机", Header((16,), 2)),
         ("# hybrid or colocate: see docs", Header()),
         ("", Header()),
     ],
 )
 def test_headers(text: str, said: Header) -> None:
-    """The first counts; a mode only when the header names one alone."""
+    """Every count in order; a mode only when the header names one alone."""
     assert read_header(text) == said

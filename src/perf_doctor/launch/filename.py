@@ -57,19 +57,23 @@ class FileName:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the comment at the top of a script says; often copied from another script."""
+    """What the comment at the top of a script says; often copied from another script.
 
-    gpus: int | None = None
+    ``gpus`` are all the counts it names, in order: of the job, or of its parts.
+    """
+
+    gpus: tuple[int, ...] = ()
     nodes: int | None = None
     mode: str | None = None
 
 
 def read_header(text: str) -> Header:
-    """Return the first GPU and node counts of a header and the mode its title names."""
-    gpus, nodes = _HEADER_GPUS.search(text), _HEADER_NODES.search(text)
+    """Return the GPU and node counts of a header and the mode its title names."""
+    gpus = tuple(int(a or b) for a, b in _HEADER_GPUS.findall(text))
+    nodes = _HEADER_NODES.search(text)
     modes = {_HEADER_MODES[match.lower()[:5]] for match in _HEADER_MODE.findall(text)}
     return Header(
-        gpus=int(next(filter(None, gpus.groups()))) if gpus else None,
+        gpus=gpus,
         nodes=int(next(filter(None, nodes.groups()))) if nodes else None,
         mode=modes.pop() if len(modes) == 1 else None,
     )

@@ -7,7 +7,7 @@ known kind of credential. A word that starts with ``--`` is never a secret's val
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
 REDACTED = "${REDACTED}"
@@ -57,8 +57,7 @@ _COLUMN_FLAGS = frozenset({"--opd-teacher-key", "--opd-teacher-prompt-key"})
 
 # Kinds of credentials that show by themselves: Hugging Face, OpenAI and its likes, GitHub,
 # GitLab, AWS, Slack, Google, JWT; then a user's password in an address, an authorization
-# header, a private key. wandb's 40 hexadecimal digits are a commit elsewhere, so they count
-# beside a name only. Every pattern starts at an edge: a search takes time linear in the text.
+# header, a private key. Every pattern starts at an edge: a search takes time linear in the text.
 _LOOKS = r"""
 (?<![A-Za-z0-9_-])(?:
     hf_[A-Za-z0-9]{16,}
@@ -112,6 +111,18 @@ def _part() -> re.Pattern[str]:
     return re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
+# wandb's keys have 40 hexadecimal digits, as commits have: a commit stands in a path or is named.
+_HEX_DIGITS = 40
+
+
+@cache
+def _hexadecimal() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![A-Za-z0-9/_.@-])(?<!commit )(?<!commit=)(?<!revision )(?<!revision=)(?<!sha )"
+        r"[0-9a-f]{40}(?![A-Za-z0-9/_.-])"
+    )
+
+
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Tell whether a flag's or variable's name says that its value is a secret.
@@ -162,6 +173,8 @@ class Redactor:
                 self._learn(value)
             elif previous[:2] == "--" and "=" not in previous and is_secret_name(previous):
                 self._learn(word)
+            elif any(hint in word for hint in _HINTS):
+                self._learn_named(word)
             previous = word
         self._order = sorted(self._known, key=len, reverse=True)
 
@@ -170,11 +183,18 @@ class Redactor:
         if len(text) >= _SHORTEST and _is_secret_value(text):
             self._known.add(text)
 
+    def _learn_named(self, text: str) -> None:
+        """Remember what a text, a JSON value for one, gives to names that say secret."""
+        for _, _, secret in _named_values(text):
+            self._learn(secret)
+
     def redact(self, text: str) -> str:
         """Return ``text`` with every secret written ``${REDACTED}``; all else stays as it is."""
         for secret in self._order:
             if secret in text:
                 text = text.replace(secret, REDACTED)
+        if len(text) >= _HEX_DIGITS:
+            text = _hexadecimal().sub(REDACTED, text)
         if not any(hint in text for hint in _HINTS):
             return text
         return _mask_named(_patterns()[0].sub(REDACTED, text))
@@ -205,10 +225,9 @@ def _is_secret_value(text: str) -> bool:
     return not text.replace(".", "", 1).replace("_", "").lstrip("-").isdecimal()
 
 
-def _mask_named(text: str) -> str:
-    """Return ``text`` with the values masked that stand behind a name which says secret."""
+def _named_values(text: str) -> Iterator[tuple[int, re.Match[str], str]]:
+    """Yield where a value begins, its match and the secret, for every name that says secret."""
     _, named, value_of = _patterns()
-    pieces: list[str] = []
     done = 0
     for match in named.finditer(text):
         if match.start() < done or not is_secret_name(match["name"]):
@@ -216,9 +235,20 @@ def _mask_named(text: str) -> str:
         if match["space"] and match["dashes"] != "--":
             continue  # prose: "the key is", not "--wandb-key abc"
         value = value_of.match(text, match.end())
-        if value is None or not _is_secret_value(value["inner"] or value["bare"] or ""):
+        if value is None:
             continue
+        secret = value["inner"] or value["bare"] or ""
+        if _is_secret_value(secret):
+            yield match.end(), value, secret
+            done = value.end()
+
+
+def _mask_named(text: str) -> str:
+    """Return ``text`` with the values masked that stand behind a name which says secret."""
+    pieces: list[str] = []
+    done = 0
+    for start, value, _ in _named_values(text):
         quote = value["quote"] or ""
-        pieces.append(f"{text[done : match.end()]}{quote}{REDACTED}{quote}")
+        pieces.append(f"{text[done:start]}{quote}{REDACTED}{quote}")
         done = value.end()
     return "".join([*pieces, text[done:]])

@@ -11,7 +11,8 @@ from perf_doctor.plan.plan import Plan
 def disagreements(plan: Plan, script: str, header: str) -> Iterator[str]:
     """Yield a sentence for everything the name promises and the flags do not keep.
 
-    Headers are copied from script to script, so all of a header's errors make one sentence.
+    Headers are copied from script to script, so all of a header's errors make one sentence. One
+    that names several counts describes the parts of the job (4 cards train, 4 generate).
     """
     name = read_file_name(script)
     gpus, mode = plan.cluster.gpus, plan.mode
@@ -24,8 +25,8 @@ def disagreements(plan: Plan, script: str, header: str) -> Iterator[str]:
         yield f"the file name says {name.accelerator}, --gpu says {plan.gpu.name}"
     said = read_header(header)
     wrong = []
-    if said.gpus and gpus and said.gpus != gpus:
-        wrong.append(f"{said.gpus} GPUs (the flags make {gpus})")
+    if gpus and len(set(said.gpus)) == 1 and gpus not in (said.gpus[0], sum(said.gpus)):
+        wrong.append(f"{said.gpus[0]} GPUs (the flags make {gpus})")
     if said.mode and mode and said.mode != mode:
         wrong.append(f"{said.mode} (the flags make it {mode})")
     if wrong:

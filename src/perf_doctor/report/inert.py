@@ -18,6 +18,7 @@ _UNSAFE = re.compile(
 )
 _MARKUP = re.compile(r"([\\<\[\]*]|(?<!\w)_|_(?!\w)|~(?=~))")
 """What begins markup inside a line; an underscore within a word does not."""
+_USUAL_NAME = re.compile(r"(?!www\.)[A-Za-z0-9<][A-Za-z0-9_.+>-]*")
 _BACKTICKS = re.compile("`+")
 _NAMES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -52,6 +53,11 @@ def code(text: str) -> str:
     fence = "`" * (longest + 1)
     pad = " " if longest or not shown.strip() or shown[0] == " " == shown[-1] else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def name(text: str) -> str:
+    """Return a file's name as markdown: plain where it is a usual one, else shown literally."""
+    return text if _USUAL_NAME.fullmatch(text) else code(text)
 
 
 def prose(text: str) -> str:

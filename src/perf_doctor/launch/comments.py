@@ -1,0 +1,195 @@
+"""What comments beside flags say: reasons, orders to keep quiet, contradictions.
+
+A comment is untrusted text. Here it is looked at for three things only, and whatever else it says
+is neither obeyed nor understood. A comment belongs to the flags that follow it up to the next blank
+line, or to the flag on its own line; the shell room has bound it so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from perf_doctor.launch.settings import Setting, Settings
+from perf_doctor.shell.model import Comment, Note, Word
+
+MAX_QUOTED_CHARS: Final = 120
+MIN_WORDS: Final = 4
+
+_DISABLED = re.compile(
+    r"""-{1,2}[a-zA-Z] | [A-Z][A-Z0-9_]*\+?= | ["']?\$\{?[A-Z] | ["'][^"']*["']\s*\\?$""",
+    re.VERBOSE,
+)
+"""A commented-out flag, assignment or word: it speaks of what is not there."""
+
+_USAGE = re.compile(
+    r"""\b(?:un)?comment\ (?:this|it|out|the)\b | ^usage\b | ^you\ can\b | ^set\ to\b | 注释掉""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Instructions to the next user of the script, which say nothing of today's value."""
+
+_REASON = re.compile(
+    r"""
+    \b(?:
+        because | since | so\s(?:that|we|as|the) | otherwise | or\selse | due\sto
+      | to\s(?:avoid|prevent|fit|keep|stay|save) | avoid(?:s|ing)? | prevent(?:s|ing)?
+      | needs? | needed | require[sd]? | must | mandatory
+      | oom(?:ed|ing|s)? | out\sof\smemory | headroom | minimi[sz]ing | bounds? | frees?
+      | (?:does|do|did)(?:\snot|n't)\s(?:fit|support|work) | (?:not|un)[- ]?support(?:ed)?
+      | cannot | can't | crash(?:es|ed)? | hang(?:s|ing)? | deadlock | diverge[sd]? | illegal
+      | instab(?:le|ility) | stability | bug | work[- ]?around | incompatible | broken
+      | too\s(?:large|big|small|slow|long|much) | only\s(?:for|to|a) | just\s(?:fits|enough)
+      | measured | tested | observed | on\spurpose | intentional(?:ly)? | deliberate(?:ly)?
+      | smoke | debug(?:ging)? | kept?\s(?:on|off|for) | faster | slower | note | warning
+    )\b
+    | \d\s?Gi?B\b
+    | 因为 | 由于 | 否则 | 避免 | 防止 | 以免 | 需要 | 必须 | 不支持 | 不能 | 无法 | 不够 | 不足
+    | 显存 | 爆 | 为了 | 导致 | 保证 | 确保 | 才能 | 实测 | 仅用于 | 只用于 | 调试 | 临时
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What a reason sounds like, in the words of the comments of public launch scripts."""
+
+_DIRECTIVE = re.compile(r"perf-doctor:\s*ignore\s*\[([^\]]*)\]\s*(.*)", re.IGNORECASE)
+_RULE_ID = re.compile(r"R-[A-Z]\d{2,}")
+_SENTENCE_END = re.compile(r"(?<=[.;。；!])\s+|\s+[—–]\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A comment that says why a flag stands there: the sentence that does, and its place."""
+
+    text: str
+    comment: Comment
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """``# perf-doctor: ignore[R-M01] reason``: rules not to report for the flags beside it."""
+
+    rules: tuple[str, ...]
+    reason: str
+    comment: Comment
+
+
+def directive(comment: Comment) -> Directive | None:
+    """Return the order to ignore rules that a comment is, None for any other comment."""
+    match = _DIRECTIVE.search(comment.text)
+    if match is None:
+        return None
+    return Directive(tuple(_RULE_ID.findall(match[1].upper())), match[2].strip(), comment)
+
+
+def reason_for(words: Iterable[Word]) -> Reason | None:
+    """Return the first reason among the comments of the words, a trailing comment first."""
+    blocks = [block for word in words for block in _blocks(word.comments)]
+    for block in sorted(blocks, key=lambda block: block[0].own_line):
+        if (reason := _reason(block)) is not None:
+            return reason
+    return None
+
+
+def _blocks(comments: Sequence[Comment]) -> Iterator[tuple[Comment, ...]]:
+    """Yield the comments in groups: lines that follow one another are one text."""
+    block: list[Comment] = []
+    for comment in comments:
+        follows = block and comment.own_line and comment.place.line == block[-1].place.line + 1
+        if block and not (follows and block[-1].own_line):
+            yield tuple(block)
+            block = []
+        block.append(comment)
+    if block:
+        yield tuple(block)
+
+
+def _reason(block: tuple[Comment, ...]) -> Reason | None:
+    """Return the sentence of a block that gives a reason, one of four words at least if there is.
+
+    Commented-out flags in the block, and what is said behind them, are passed over.
+    """
+    if directive(block[0]):
+        return None
+    lines = [_plain(comment) for comment in block]
+    said = " ".join(line for line in lines if line and not _DISABLED.match(line))
+    found = [
+        sentence
+        for sentence in _SENTENCE_END.split(said)
+        if _REASON.search(sentence) and not _USAGE.search(sentence)
+    ]
+    if not found:
+        return None
+    sentence = next((s for s in found if len(s.split()) >= MIN_WORDS), found[0])
+    at = next((i for i, line in enumerate(lines) if line and line in sentence), 0)
+    return Reason(_quoted(sentence), block[at])
+
+
+def _plain(comment: Comment) -> str:
+    """Return the comment's text without its hash signs; a ruled line is empty."""
+    text = comment.text.lstrip("#! \t").strip()
+    return "" if not text.strip("=-─━* ") else text
+
+
+def _quoted(sentence: str) -> str:
+    if len(sentence) <= MAX_QUOTED_CHARS:
+        return sentence
+    return sentence[: MAX_QUOTED_CHARS - 1].rstrip() + "…"
+
+
+# What a comment may claim of the flag it stands beside, by flag.
+_CLAIMS: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
+    "--tensor-model-parallel-size": (re.compile(r"\bTP\s*[=:]?\s*(\d+)\b"),),
+    "--pipeline-model-parallel-size": (re.compile(r"\bPP\s*[=:]?\s*(\d+)\b"),),
+    "--context-parallel-size": (re.compile(r"\bCP\s*[=:]?\s*(\d+)\b"),),
+    "--expert-model-parallel-size": (re.compile(r"\bEP\s*[=:]?\s*(\d+)\b"),),
+    "--expert-tensor-parallel-size": (re.compile(r"\bETP\s*[=:]?\s*(\d+)\b"),),
+    "--rollout-num-gpus-per-engine": (
+        re.compile(r"(?i)\b(\d+)\s*GPUs?\s*(?:per|/|for each|for one)\s*engine\b"),
+        re.compile(
+            r"--rollout-num-gpus-per-engine\s+(\d+)\b|\brollout-num-gpus-per-engine\s+(\d+)\b"
+        ),
+    ),
+}
+_DENIAL = re.compile(
+    r"(?:does|do|did)(?:\s+not|n't)\s+(?:yet\s+)?support\s+(?:the\s+)?(\w+)|不支持\s*(\w+)",
+    re.IGNORECASE,
+)
+
+
+def contradictions(settings: Settings) -> Iterator[Note]:
+    """Yield a note for every comment that claims something else of a flag than it is set to.
+
+    Only the comment right beside or right above a flag counts, and of another flag's sizes only
+    what it calls by name (TP, PP, …): blocks describe whole groups and are left alone.
+    """
+    for setting in settings:
+        if settings.given(setting.flag) is not setting:
+            continue
+        for comment in _nearest(setting):
+            if (claim := _claim(setting, _plain(comment))) is not None:
+                written = " ".join(word.text for word in setting.words)
+                text = f"a comment beside {written} says otherwise: {_quoted(claim)}"
+                yield Note(text, comment.place)
+
+
+def _nearest(setting: Setting) -> Iterator[Comment]:
+    line = setting.place.line
+    for comment in setting.words[0].comments:
+        if comment.place.line == line or (comment.own_line and comment.place.line == line - 1):
+            yield comment
+
+
+def _claim(setting: Setting, text: str) -> str | None:
+    """Return the comment's text when it claims another value than the flag has."""
+    if text.startswith("--"):
+        return None
+    for pattern in _CLAIMS.get(setting.option.flag, ()):
+        for match in pattern.finditer(text):
+            number = next(group for group in match.groups() if group)
+            if isinstance(setting.value, int) and int(number) != setting.value:
+                return text
+    denied = _DENIAL.search(text)
+    if denied and str(setting.value).lower() == (denied[1] or denied[2]).lower():
+        return text
+    return None
