@@ -5,7 +5,7 @@ SHELL := bash
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-SCRIPT ?= examples/scripts/training/text/run-qwen3-4B-8xgpu.sh
+SCRIPT ?= examples/scripts/training/text/run-qwen3-14B-8xgpu.sh
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
 # A stamp says which set of packages is in .venv. It carries the folder's check sum, because an

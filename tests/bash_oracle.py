@@ -34,7 +34,7 @@ TRAINERS = ("relax.entrypoints.train", "train.py", "train_async.py")
 
 # Programs that compute from their words and standard input and touch nothing else.
 _PURE = ("dirname", "basename", "seq", "cat", "grep", "wc", "tr", "head", "tail", "cut", "sort",
-         "sed")  # fmt: skip
+         "sed", "uniq", "rev", "xargs", "paste")  # fmt: skip
 
 # Each stub claims the lowest free number by creating it (noclobber), so that the records stand in
 # the order in which bash started the programs and no two of them mix.
@@ -105,10 +105,11 @@ def bash_launches(
     return [words for words in commands if is_launch(words)]
 
 
-_CASES = f"""ray() {{ printf '%s\\0' "$@" END-OF-COMMAND; }}
+_CASES = f"""exec 3>&1 1>{os.devnull} 2>&1
+ray() {{ printf '%s\\0' "$@" END-OF-COMMAND >&3; }}
 for case; do
-  ( set --; eval "$case" ) 2> {os.devnull}
-  printf '%s\\0' END-OF-CASE
+  ( set --; eval "$case" )
+  printf '%s\\0' END-OF-CASE >&3
 done
 """
 

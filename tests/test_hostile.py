@@ -7,6 +7,7 @@ that would start a program, reach the network or change the disk.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -272,8 +273,9 @@ def test_what_cannot_be_read_is_one_line_and_exit_2(tree: Tree, kind: str) -> No
         assert len(answer.err.splitlines()) == 1, answer.err
         assert answer.seconds < LIMIT_S
         assert_inert(answer.err)
-    named = f"open {os.path.realpath(path)}" if kind != "nul" else ""
-    assert set(trespasses(watched, tree)) <= {named}
+    events = ("open", "os.scandir", "os.listdir")
+    named = {f"{event} {os.path.realpath(path)}" for event in events} if kind != "nul" else set()
+    assert set(trespasses(watched, tree)) <= named
 
 
 @pytest.mark.parametrize("text", ["", "echo nothing to see\n", "A_ARGS=(--colocate)\n"])
@@ -306,7 +308,8 @@ def test_standard_input_is_as_harmless_as_a_file(tree: Tree) -> None:
 
 # --- T12: secrets --------------------------------------------------------------------------------
 
-HEX40 = "".join("0123456789abcdef"[(7 * n + n * n) % 16] for n in range(40))
+HEX40 = hashlib.sha1(b"planted").hexdigest()
+COMMIT = hashlib.sha1(b"a commit").hexdigest()
 SECRETS = {
     "wandb": HEX40,
     "hugging-face": "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh",
@@ -426,7 +429,7 @@ def test_a_flag_is_never_the_value_of_a_secret(tree: Tree) -> None:
         '--multimodal-keys \'{"image": "image"}\'',
         "--tokenizer-type HuggingFaceTokenizer",
         "--image-max-token-num 1280",
-        f"--hf-checkpoint /cache/models--Qwen--Qwen3-4B/snapshots/{HEX40[::-1]}",
+        f"--hf-checkpoint /cache/models--Qwen--Qwen3-4B/snapshots/{COMMIT}",
         "--save /data/exps/2026-01-02-qwen3-4B-tokens-per-gpu-9216-async-run-7",
     ],
 )
@@ -526,18 +529,23 @@ def test_a_script_named_like_markup_is_no_markup(tree: Tree) -> None:
 
 
 def assert_no_markup(report: str) -> None:
-    """Assert that what a script says stands in the report as code and in no other way."""
-    tokens = (
-        MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(report)
-    )
-    for token in tokens:
+    """Assert that what a script says makes no element of the report, and no link once on GitHub.
+
+    There a bare address becomes a link and ``@name`` calls somebody, even in plain text.
+    """
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    inside = ""
+    for token in parser.parse(report):
         assert token.type != "html_block", token.content
+        inside = token.type if token.type.endswith("_open") else inside
+        if inside == "heading_open":
+            assert "PLANTED" not in token.content
         for child in token.children or ():
             assert child.type not in {"image", "html_inline"}, child.content
             assert EVIL not in str(child.attrs)
             if child.type == "text":
-                assert EVIL not in child.content
-                assert "PLANTED" not in child.content
+                assert f"//{EVIL}" not in child.content
+                assert "@someone" not in child.content
 
 
 # --- T13: text that gives orders -----------------------------------------------------------------

@@ -27,9 +27,9 @@ PROMPT_DATA="[$(IFS=,; echo "${SHARDS[*]}")]"
 SYSTEM_PROMPT="Look at the picture, reason step by step inside <think> </think>, then give the result inside <answer> </answer>."
 
 CKPT_ARGS=(
-  --hf-checkpoint ${MODEL_ROOT}/Qwen3-VL-8B-Instruct
+  --hf-checkpoint "${MODEL_ROOT}/Qwen3-VL-8B-Instruct"
   --megatron-to-hf-mode bridge
-  --save ${EXP_ROOT}/${TAG}
+  --save "${EXP_ROOT}/${TAG}"
   --save-interval 100
 )
 

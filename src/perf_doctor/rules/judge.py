@@ -1,0 +1,223 @@
+"""Every rule of a catalog, judged on one job."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from perf_doctor.rules.evaluate import Scope, holds, trace
+from perf_doctor.rules.expression import Expression
+from perf_doctor.rules.facts import fact, setting_rows
+from perf_doctor.rules.functions import Flags, Value
+from perf_doctor.rules.job import Job, LaunchFlags
+from perf_doctor.rules.judgement import Cost, Finding, Fix, Judgement
+from perf_doctor.rules.quote import quoted
+from perf_doctor.rules.rule import SEVERITIES, Case, Catalog, Rule
+from perf_doctor.rules.template import FlagChanges, changes, show
+from perf_doctor.shell.model import Unknown
+
+MAX_FACTS_IN_REASON = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _RuleScope:
+    """The facts of a job as one rule sees them: ``flags`` stands for the rule's own Flags."""
+
+    job: Job
+    own_flags: tuple[str, ...]
+
+    @property
+    def flags(self) -> Flags:
+        return LaunchFlags(self.job.settings)
+
+    def fact(self, name: str) -> Value:
+        return self.own_flags if name == "flags" else fact(self.job, name)
+
+
+@dataclass(slots=True)
+class _Checked:
+    """What the conditions of a rule came to."""
+
+    held: list[Case] = field(default_factory=list)
+    unknown: Unknown | None = None
+
+
+def judge(catalog: Catalog, job: Job) -> tuple[Judgement, ...]:
+    """Return the verdict of every rule, in the order of the catalog.
+
+    A rule that fails costs nobody the report: its verdict is needs-judgement, with the failure.
+    """
+    court = _Court(catalog, job)
+    return tuple(court.judge_safely(rule) for rule in catalog.rules)
+
+
+def findings(judgements: Iterable[Judgement]) -> tuple[Finding, ...]:
+    """Return the findings: critical before warn before info, what blocks the launch first."""
+    found = [judgement.finding for judgement in judgements if judgement.finding]
+    order = {severity: index for index, severity in enumerate(reversed(SEVERITIES))}
+    return tuple(sorted(found, key=lambda f: (order[f.severity], not f.blocks_launch, f.rule)))
+
+
+class _Court:
+    """All rules of a catalog before one job."""
+
+    def __init__(self, catalog: Catalog, job: Job) -> None:
+        self.blocking = tuple(rule for rule in catalog.rules if rule.blocks_launch)
+        self.job = job
+        self._blockers: frozenset[str] | None = None
+
+    def judge_safely(self, rule: Rule) -> Judgement:
+        try:
+            return self._judge(rule)
+        except Exception as error:  # one broken rule must not cost the whole report
+            return _needs_judgement(rule, f"rule broken: {quoted(str(error))}")
+
+    def _judge(self, rule: Rule) -> Judgement:
+        scope = _RuleScope(self.job, rule.flags)
+        framework = self.job.plan.framework.name
+        if rule.framework not in (None, framework):
+            return _not_applicable(rule, lambda: f"about {rule.framework}, not {framework}")
+        if not rule.cases:
+            return _needs_judgement(rule, f"no condition decides this: {rule.trigger}")
+        checked = _check(rule.cases, scope)
+        if not checked.held and checked.unknown is None:
+            return _not_applicable(rule, lambda: _why_not(rule, scope))
+        skip = holds(rule.unless, scope) if rule.unless else False
+        if skip is True:
+            return _not_applicable(rule, lambda: _why_skipped(rule, scope))
+        unknown = skip if isinstance(skip, Unknown) else checked.unknown
+        if unknown is not None and (not checked.held or isinstance(skip, Unknown)):
+            return _needs_judgement(rule, f"{quoted(unknown.name)} is not known: {unknown.reason}")
+        finding = self._finding(rule, checked.held, scope)
+        return Judgement(rule.id, "applies", lambda: finding.cost.text, finding)
+
+    def _finding(self, rule: Rule, held: Sequence[Case], scope: _RuleScope) -> Finding:
+        texts = [(case.cost or rule.cost) for case in held]
+        filled = [template.fill(scope) for template in texts if template is not None]
+        severity = max((case.severity or rule.severity[0] for case in held), key=SEVERITIES.index)
+        ways = tuple(self._ways(rule, scope))
+        return Finding(
+            rule=rule.id,
+            title=rule.title,
+            category=rule.category,
+            severity=severity,
+            verdict="applies",
+            blocks_launch=rule.blocks_launch and severity == "critical",
+            setting=setting_rows(self.job, rule.flags or _flags_of(held), _shown_facts(held)),
+            basis="arithmetic",
+            cost=Cost(" ".join(dict.fromkeys(filled))),
+            fix=Fix(rule.fix.fill(scope), ways[0] if ways else FlagChanges({}), ways[1:]),
+            skip_if=rule.skip_when,
+        )
+
+    def _ways(self, rule: Rule, scope: _RuleScope) -> Iterator[FlagChanges]:
+        """Yield the ways to fix that were tried on this job and helped, each once."""
+        seen: list[FlagChanges] = []
+        for way in changes(rule.patch, scope):
+            if (way.set or way.unset) and way not in seen and self._helps(rule, way):
+                seen.append(way)
+                yield way
+
+    def _helps(self, rule: Rule, way: FlagChanges) -> bool:
+        """Tell whether the rule no longer applies with these changes, and no blocker is new."""
+        if self._blockers is None:
+            self._blockers = frozenset(r.id for r in self.blocking if _applies(r, self.job))
+        changed = self.job.changed(way)
+        if _applies(rule, changed):
+            return False
+        return not any(r.id not in self._blockers and _applies(r, changed) for r in self.blocking)
+
+
+def _applies(rule: Rule, job: Job) -> bool:
+    """Tell whether a rule certainly applies to a job; one that fails does not."""
+    if rule.framework not in (None, job.plan.framework.name):
+        return False
+    scope = _RuleScope(job, rule.flags)
+    try:
+        held = any(holds(case.condition, scope) is True for case in rule.cases)
+        return held and (rule.unless is None or holds(rule.unless, scope) is False)
+    except Exception:  # as in judge_safely
+        return False
+
+
+def _not_applicable(rule: Rule, why: Callable[[], str]) -> Judgement:
+    return Judgement(rule.id, "not-applicable", why)
+
+
+def _needs_judgement(rule: Rule, reason: str) -> Judgement:
+    return Judgement(rule.id, "needs-judgement", lambda: reason)
+
+
+def _why_skipped(rule: Rule, scope: Scope) -> str:
+    """Return the sentence that says why a rule leaves a job alone that it would apply to."""
+    assert rule.unless is not None
+    return f"left alone, as `{rule.unless.text}`{_numbers([rule.unless], scope)}"
+
+
+def _check(cases: Sequence[Case], scope: Scope) -> _Checked:
+    checked = _Checked()
+    for case in cases:
+        value = holds(case.condition, scope)
+        if isinstance(value, Unknown):
+            checked.unknown = checked.unknown or value
+        elif value:
+            checked.held.append(case)
+    return checked
+
+
+def _flags_of(cases: Iterable[Case]) -> tuple[str, ...]:
+    """Return the options that the conditions ask about by name."""
+    found: dict[str, None] = {}
+    for case in cases:
+        for node in ast.walk(case.condition.tree):
+            if isinstance(node, ast.Call):
+                names = (a.value for a in node.args if isinstance(a, ast.Constant))
+                found |= {n: None for n in names if isinstance(n, str) and n.startswith("--")}
+    return tuple(found)
+
+
+def _shown_facts(cases: Iterable[Case]) -> tuple[str, ...]:
+    """Return the facts that the conditions ask about; what they were read from is shown too."""
+    return tuple(dict.fromkeys(name for case in cases for name in _names(case.condition)))
+
+
+def _names(expression: Expression) -> list[str]:
+    nodes = ast.walk(expression.tree)
+    calls = {id(node.func) for node in ast.walk(expression.tree) if isinstance(node, ast.Call)}
+    return [n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in calls]
+
+
+def _why_not(rule: Rule, scope: Scope) -> str:
+    """Return the sentence that says which part of the condition does not hold, with numbers."""
+    if len(rule.cases) > 1:
+        conditions = [case.condition for case in rule.cases]
+        return f"none of {len(conditions)} conditions holds{_numbers(conditions, scope)}"
+    condition = rule.cases[0].condition
+    tree = condition.tree
+    parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    for part in parts:
+        expression = Expression(condition.source, part)
+        if holds(expression, scope) is False:
+            return f"`{condition.segment(part)}` does not hold{_numbers([expression], scope)}"
+    return f"`{condition.text}` does not hold"
+
+
+def _numbers(expressions: Sequence[Expression], scope: Scope) -> str:
+    """Return the values the expressions rest on: " (tp = 2, cp = 1)"."""
+    values: dict[str, Value] = {}
+    for expression in expressions:
+        for step in trace(expression, scope):
+            if step.is_name or step.text.startswith(("value(", "on(", "given(")):
+                values.setdefault(step.text, step.value)
+    shown = [f"{_plain(name)} = {show(value)}" for name, value in values.items() if name != "flags"]
+    more = ["…"] if len(shown) > MAX_FACTS_IN_REASON else []
+    return f" ({', '.join([*shown[:MAX_FACTS_IN_REASON], *more])})" if shown else ""
+
+
+def _plain(name: str) -> str:
+    """Return how a part of an expression reads in a sentence."""
+    for call in ("value(", "on("):
+        if name.startswith(call):
+            return name[len(call) :].rstrip(")").strip("\"'")
+    return name

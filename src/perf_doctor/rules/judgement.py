@@ -1,0 +1,80 @@
+"""What a rule says about a job: the shapes of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from perf_doctor.rules.template import FlagChanges
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """An option as it stands in the script; a switch has the value True."""
+
+    flag: str
+    value: object
+    file: str
+    line: int
+    group: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What today's setting costs against the fixed one; None where that is not modelled.
+
+    ``step_time_fraction`` is a share of the step, ``memory_gib`` GiB of GPU memory, ``startup_s``
+    seconds.
+    """
+
+    text: str
+    step_time_fraction: float | None = None
+    memory_gib: float | None = None
+    startup_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to change: in words, as flags, and in other ways that would do too."""
+
+    text: str
+    changes: FlagChanges
+    alternatives: tuple[FlagChanges, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that applies to the job, as the report shows it."""
+
+    rule: str
+    title: str
+    category: str
+    severity: str
+    verdict: str
+    blocks_launch: bool
+    setting: tuple[SettingRow, ...]
+    basis: str
+    cost: Cost
+    fix: Fix
+    skip_if: str
+    reason_in_script: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict of one rule on one job.
+
+    ``verdict`` is applies, borderline, not-applicable, needs-judgement or suppressed; ``finding``
+    is there for the first two. ``why`` makes the sentence that ``reason`` returns, which most
+    reports do not show.
+    """
+
+    rule: str
+    verdict: str
+    why: Callable[[], str] = field(repr=False, compare=False)
+    finding: Finding | None = None
+
+    @property
+    def reason(self) -> str:
+        """One sentence with the numbers that the verdict rests on."""
+        return self.why()

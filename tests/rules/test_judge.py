@@ -1,0 +1,245 @@
+"""Verdicts: the examples of the catalog, the reasons, and what an unknown or a failure does."""
+
+import pytest
+
+from perf_doctor.launch.settings import read_settings
+from perf_doctor.plan.plan import build_plan
+from perf_doctor.rules import facts as fact_table
+from perf_doctor.rules.examples import example_job, run_examples
+from perf_doctor.rules.facts import FACTS, TABLE, fact, vocabulary
+from perf_doctor.rules.job import Job
+from perf_doctor.rules.judge import findings, judge
+from perf_doctor.rules.position import RuleError
+from perf_doctor.rules.rule import Catalog, Example, built_in_text, parse_catalog
+from perf_doctor.shell.model import Place, Unknown, Word
+
+CATALOG = parse_catalog([built_in_text()], vocabulary())
+EXAMPLES = [(rule, example) for rule in CATALOG.rules for example in rule.examples]
+
+
+def job(words):
+    return example_job(Example(True, words, Place("run.sh", 1)), CATALOG.base_jobs)
+
+
+def judged(words, rule_id):
+    return next(j for j in judge(CATALOG, job(words)) if j.rule == rule_id)
+
+
+@pytest.mark.parametrize(
+    ("rule", "example"), EXAMPLES, ids=[f"{r.id}:{e.place.line}" for r, e in EXAMPLES]
+)
+def test_example(rule, example):
+    (outcome,) = run_examples(Catalog((_with_only(rule, example),), CATALOG.base_jobs))
+    assert outcome.right, f"{outcome.judgement.verdict}: {outcome.judgement.reason}"
+
+
+def _with_only(rule, example):
+    from dataclasses import replace
+
+    return replace(rule, examples=(example,))
+
+
+@pytest.mark.parametrize("name", CATALOG.base_jobs)
+def test_the_base_jobs_deserve_nothing(name):
+    assert findings(judge(CATALOG, job(name))) == ()
+
+
+def test_rules_with_a_check_on_flags_alone_have_examples_both_ways():
+    # The others rest on the environment, the accelerator, the cluster or words of the script.
+    elsewhere = {"R-C21", "R-C25", "R-C27", "R-C66", "R-C67", "R-S18"}
+    for rule in CATALOG.rules:
+        kinds = {example.fires for example in rule.examples}
+        assert kinds == {True, False} or rule.id in elsewhere, rule.id
+
+
+def test_every_rule_gives_one_sentence_with_the_numbers_it_rests_on():
+    for judgement in judge(CATALOG, job("moe")):
+        assert judgement.reason.strip()
+        assert "\n" not in judgement.reason
+    assert judged("dense", "R-C09").reason == (
+        '`cp > 1 or on("--dynamic-context-parallel")` does not hold '
+        "(cp = 1, --dynamic-context-parallel = off)"
+    )
+
+
+def test_a_finding_quotes_the_resolved_values_and_computes_the_fix():
+    finding = judged("dense --pipeline-model-parallel-size 3", "R-C07").finding
+    assert finding.cost.text == "TP2 × PP3 × CP1 = 6 does not divide the 8 actor GPUs."
+    assert finding.fix.changes.set == {"--pipeline-model-parallel-size": "2"}
+    assert (finding.severity, finding.blocks_launch) == ("critical", True)
+    assert finding.basis == "arithmetic"
+    rows = {row.flag: row.value for row in finding.setting}
+    assert rows["--tensor-model-parallel-size"] == 2
+    assert rows["--pipeline-model-parallel-size"] == 3
+
+
+FIRING = [(rule, example) for rule, example in EXAMPLES if example.fires]
+
+
+@pytest.mark.parametrize(
+    ("rule", "example"), FIRING, ids=[f"{r.id}:{e.place.line}" for r, e in FIRING]
+)
+def test_every_fix_that_is_offered_removes_its_finding_and_adds_no_worse_one(rule, example):
+    broken = example_job(example, CATALOG.base_jobs)
+    before = {f.rule: f for f in findings(judge(CATALOG, broken))}
+    fix = before[rule.id].fix
+    for changes in (fix.changes, *fix.alternatives):
+        if not changes.set and not changes.unset:
+            continue
+        after = findings(judge(CATALOG, broken.changed(changes)))
+        assert rule.id not in {f.rule for f in after}
+        assert {f.rule for f in after if f.blocks_launch} <= set(before)
+
+
+def test_a_way_that_would_break_something_else_is_not_offered():
+    # PP 2 would divide the 8 GPUs, but not the 33 layers.
+    fix = judged("dense --num-layers 33 --pipeline-model-parallel-size 3", "R-C07").finding.fix
+    assert fix.changes.set == {"--pipeline-model-parallel-size": "1"}
+    assert fix.alternatives == ()
+
+
+def test_a_plan_made_elsewhere_is_used_for_the_experiment():
+    made = []
+    plan = job("dense --context-parallel-size 2").plan
+
+    def replan(settings):
+        made.append(settings)
+        return build_plan(settings)
+
+    (finding,) = findings(judge(CATALOG, Job(plan, replan=replan)))
+    assert finding.fix.changes.set == {"--calculate-per-token-loss": True}
+    assert len(made) == 1
+
+
+def test_the_gpus_nobody_uses_go_to_the_engines():
+    words = """async --resource '{"actor": [1, 4], "rollout": [1, 2], "actor_fwd": [1, 2],
+    "advantages": [1, 0]}'"""
+    finding = judged(words, "R-C63").finding
+    assert finding.cost.text == (
+        "2 of 8 GPUs are set aside for actor_fwd, which this job never starts."
+    )
+    assert finding.fix.changes.set == {
+        "--resource": '{"actor": [1, 4], "rollout": [1, 4], "advantages": [1, 0]}'
+    }
+    assert len(finding.fix.alternatives) == 1
+
+
+def test_a_case_that_is_only_info_does_not_block():
+    mild = judged("hybrid --fully-async", "R-C10").finding
+    assert (mild.severity, mild.blocks_launch) == ("info", False)
+    hard = judged("async --colocate", "R-C10").finding
+    assert (hard.severity, hard.blocks_launch) == ("critical", True)
+
+
+def test_findings_come_critical_first_then_blocking_then_by_id():
+    words = "moe without --moe-grouped-gemm --sequence-parallel true --max-staleness 1 --foo"
+    found = findings(judge(CATALOG, job(words)))
+    ranks = [("critical", "warn", "info").index(f.severity) for f in found]
+    assert ranks == sorted(ranks)
+    assert [f.rule for f in found] == ["R-C29", "R-C05", "R-C01", "R-C65"]
+
+
+def test_an_unknown_value_is_never_a_no():
+    settings = read_settings(
+        [
+            Word("--use-kl-loss", Place("run.sh", 1)),
+            Word("--kl-coef", Place("run.sh", 2)),
+            Word("${KL}", Place("run.sh", 2), unknown=(Unknown("KL", "unset"),)),
+            Word("--kl-loss-coef", Place("run.sh", 3)),
+            Word("0.1", Place("run.sh", 3)),
+        ]
+    )
+    verdict = next(j for j in judge(CATALOG, Job(build_plan(settings))) if j.rule == "R-C40")
+    assert verdict.verdict == "needs-judgement"
+    assert verdict.reason == "KL is not known: unset"
+
+
+def test_a_hybrid_job_asks_for_the_size_of_the_cluster():
+    assert judged("hybrid", "R-C27").verdict == "needs-judgement"
+    too_large = Job(job("hybrid").plan, cluster_gpus=4)
+    assert [f.rule for f in findings(judge(CATALOG, too_large))] == ["R-C27"]
+
+
+def test_a_rule_that_fails_costs_no_other_rule(monkeypatch):
+    broken = FACTS["cp"]._replace(get=lambda job: 1 / 0)
+    monkeypatch.setitem(fact_table.FACTS, "cp", broken)
+    judgements = {j.rule: j for j in judge(CATALOG, job("dense --polling-mode False"))}
+    assert judgements["R-C09"].verdict == "needs-judgement"
+    assert judgements["R-C09"].reason == "rule broken: `division by zero`"
+    assert judgements["R-C33"].verdict == "applies"
+
+
+def test_a_rule_without_check_needs_judgement():
+    text, _ = built_in_text()
+    start = text.index("### R-C33")
+    section = text[start : text.index("### R-C34")]
+    bare = "\n".join(line for line in section.split("\n") if "Check:" not in line)
+    catalog = parse_catalog([(bare, "mine.md")], vocabulary())
+    (judgement,) = judge(catalog, job("dense"))
+    assert judgement.verdict == "needs-judgement"
+    assert judgement.finding is None
+
+
+def test_words_beside_the_flags_are_judged_too():
+    plan = job("dense").plan
+    cut = (Word("--sequence-parallel", Place("run.sh", 9), "PERF_ARGS"),)
+    found = findings(judge(CATALOG, Job(plan, cut=cut, unpassed={"EVAL_ARGS": Place("run.sh", 4)})))
+    assert [f.rule for f in found] == ["R-C66", "R-C67"]
+    assert [(row.flag, row.line) for f in found for row in f.setting] == [
+        ("--sequence-parallel", 9),
+        ("EVAL_ARGS", 4),
+    ]
+
+
+def test_the_environment_of_the_job_counts():
+    settings = job("dense").settings
+    plan = build_plan(settings, environment={"CUDA_DEVICE_MAX_CONNECTIONS": "8"})
+    assert [f.rule for f in findings(judge(CATALOG, Job(plan)))] == ["R-C21"]
+    plan = build_plan(settings, environment={"CUDA_DEVICE_MAX_CONNECTIONS": "1"})
+    assert findings(judge(CATALOG, Job(plan))) == ()
+    plan = build_plan(settings, environment={"CUDA_DEVICE_MAX_CONNECTIONS": "8"}, gpu="B200")
+    assert findings(judge(CATALOG, Job(plan))) == ()
+
+
+def test_a_model_file_that_the_script_overrides_is_no_finding():
+    def words(*placed):
+        base = job("moe").settings
+        kept = [w for s in base for w in s.words if s.flag != "--moe-token-dispatcher-type"]
+        return [*kept, *(Word(text, Place(file, line)) for text, file, line in placed)]
+
+    flag = "--moe-token-dispatcher-type"
+    model_first = words((flag, "model.sh", 3), ("alltoall", "model.sh", 3),
+                        (flag, "run.sh", 90), ("flex", "run.sh", 90))  # fmt: skip
+    plan = build_plan(read_settings(model_first), script="run.sh")
+    assert findings(judge(CATALOG, Job(plan))) == ()
+    script_first = words((flag, "run.sh", 3), ("flex", "run.sh", 3),
+                         (flag, "model.sh", 9), ("alltoall", "model.sh", 9))  # fmt: skip
+    plan = build_plan(read_settings(script_first), script="run.sh")
+    (finding,) = findings(judge(CATALOG, Job(plan)))
+    assert (finding.rule, finding.severity) == ("R-C02", "warn")
+    assert [(row.file, row.value) for row in finding.setting] == [
+        ("run.sh", "flex"),
+        ("model.sh", "alltoall"),
+    ]
+
+
+def test_every_fact_can_be_asked_of_every_base_job():
+    for name in CATALOG.base_jobs:
+        asked = job(name)
+        for row in TABLE:
+            value = fact(asked, row.name)
+            assert value is None or isinstance(value, Unknown | bool | int | float | str | tuple)
+            assert row.doc.endswith(".")
+
+
+def test_every_fact_can_be_asked_of_an_empty_launch():
+    empty = Job(build_plan(read_settings([])))
+    for row in TABLE:
+        fact(empty, row.name)
+
+
+def test_an_example_names_a_base_job_that_exists():
+    with pytest.raises(RuleError, match="did you mean 'dense'"):
+        job("dens --colocate")
+    with pytest.raises(RuleError, match="cannot be split"):
+        job("dense --resource '{")
