@@ -14,11 +14,11 @@ from perf_doctor.launch.settings import read_settings
 from perf_doctor.launch.trainer import Trainer, find_program, read_trainer
 from perf_doctor.plan.naming import disagreements
 from perf_doctor.plan.plan import Plan, build_plan
-from perf_doctor.rules.facts import vocabulary
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judge import findings, judge
 from perf_doctor.rules.judgement import Finding, Judgement
-from perf_doctor.rules.rule import Catalog, built_in_text, parse_catalog
+from perf_doctor.rules.load import load_rules
+from perf_doctor.rules.rule import Catalog
 from perf_doctor.shell.files import Library, read_text, tree_root
 from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Command, Note, Place, Run, Script
@@ -42,6 +42,8 @@ class Options:
 
     ``gpu`` is a card's name, perhaps with its memory. ``environment`` and ``arguments`` are what
     the script is started with. ``model_config_dir`` is the default of MODEL_CONFIG_DIR.
+    ``rule_files`` are catalogs beside the built-in one; of all rules those are in force whose id
+    begins with one of ``select`` (all, when that is empty) and with none of ``ignore``.
     """
 
     gpu: str | None = None
@@ -49,6 +51,9 @@ class Options:
     environment: Mapping[str, str] = field(default_factory=dict)
     arguments: Sequence[str] = ()
     model_config_dir: str | None = None
+    rule_files: Sequence[str] = ()
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +94,14 @@ class Doctor:
 
     @property
     def catalog(self) -> Catalog:
-        """The rules."""
+        """The rules in force, read once.
+
+        Raises ``CatalogError`` for broken rules, ``ScriptError`` for a file that cannot be read or
+        a selection that names no rule.
+        """
         if self._catalog is None:
-            self._catalog = parse_catalog([built_in_text()], vocabulary())
+            options = self.options
+            self._catalog = load_rules(options.rule_files, options.select, options.ignore)
         return self._catalog
 
     def diagnose(self, path: str, text: bytes | None = None) -> Diagnosis:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perf_doctor.plan.plan import Plan
-from perf_doctor.report.inert import inert
+from perf_doctor.inert import inert
 
 _MULTIMODAL = ("image", "audio", "omni")
 

@@ -9,7 +9,7 @@ from typing import Final
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.report.context import context_line
 from perf_doctor.report.flags import changed_flags, row_text
-from perf_doctor.report.inert import code, inert, name, prose, shortened
+from perf_doctor.inert import code, inert, plain_or_code, prose, shortened
 from perf_doctor.rules.judgement import Finding, SettingRow
 
 MAX_CHARS: Final = 8_000
@@ -35,7 +35,7 @@ def markdown_report(diagnosis: Diagnosis, *, everything: bool = False) -> str:
 
 def _report(diagnosis: Diagnosis, findings: tuple[Finding, ...], shown: int) -> str:
     blocks = [
-        f"# perf-doctor: {name(os.path.basename(diagnosis.script))}",
+        f"# perf-doctor: {plain_or_code(os.path.basename(diagnosis.script))}",
         f"**Context:** {context_line(diagnosis.plan)}",
         "---",
     ]

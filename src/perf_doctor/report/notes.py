@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perf_doctor.diagnosis import Diagnosis
-from perf_doctor.report.inert import inert
+from perf_doctor.inert import inert
 
 
 def notes(diagnosis: Diagnosis) -> Iterator[str]:

@@ -8,7 +8,7 @@ from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.launch.settings import Setting
 from perf_doctor.plan.plan import Plan
 from perf_doctor.report.context import context_line, shown
-from perf_doctor.report.inert import inert, shortened
+from perf_doctor.inert import inert, shortened
 from perf_doctor.shell.model import Word
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from perf_doctor.report.inert import code, inert, prose, shortened
+from perf_doctor.inert import code, inert, prose, shortened
 
 TEXT = st.text(st.characters(codec=None), max_size=80)
 CONTROL = re.compile(

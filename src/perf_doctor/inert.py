@@ -11,27 +11,26 @@ from typing import Final
 
 MAX_SHOWN_CHARS: Final = 160
 
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: terminal control
-    "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"  # invisible, or turns the direction
-    "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-_MARKUP = re.compile(r"([\\<\[\]*]|(?<!\w)_|_(?!\w)|~(?=~))")
+_MARKUP = re.compile(r"([\\<\[\]*`]|(?<!\w)_|_(?!\w)|~(?=~))")
 """What begins markup inside a line; an underscore within a word does not."""
-_USUAL_NAME = re.compile(r"(?!www\.)[A-Za-z0-9<][A-Za-z0-9_.+>-]*")
+_PLAIN = re.compile(r"(?!www\.)[A-Za-z0-9](?:[A-Za-z0-9_.+-]*[A-Za-z0-9])?")
 _BACKTICKS = re.compile("`+")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+_WIDE_SPACE = "\u3000"  # the space of Chinese text
 _NAMES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def inert(text: str) -> str:
-    """Return the text on one line, with every character that is not plain text made visible."""
-    if text.isascii() and text.isprintable():
+    """Return the text on one line, with every character that is not plain text made visible.
+
+    That is what terminals obey, what turns the direction of writing, and what cannot be seen.
+    """
+    if text.isprintable():
         return text
-    return _UNSAFE.sub(_visible, text)
+    return "".join(c if c.isprintable() or c == _WIDE_SPACE else _visible(c) for c in text)
 
 
-def _visible(match: re.Match[str]) -> str:
-    char = match[0]
+def _visible(char: str) -> str:
     if char in _NAMES:
         return _NAMES[char]
     code = ord(char)
@@ -55,16 +54,21 @@ def code(text: str) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
-def name(text: str) -> str:
-    """Return a file's name as markdown: plain where it is a usual one, else shown literally."""
-    return text if _USUAL_NAME.fullmatch(text) else code(text)
+def plain_or_code(text: str) -> str:
+    """Return a plain word or file name as it is, and anything else so that it is shown literally."""
+    return text if _PLAIN.fullmatch(text) else code(text)
 
 
 def prose(text: str) -> str:
     """Return a rule's sentence as markdown: its code spans stand, all other markup is literal."""
-    pieces = inert(text).split("`")
-    if len(pieces) % 2 == 0:
-        pieces = [*pieces[:-2], pieces[-2] + "'" + pieces[-1]]
-    for index in range(0, len(pieces), 2):
-        pieces[index] = _MARKUP.sub(r"\\\1", pieces[index])
-    return "`".join(pieces)
+    text = inert(text)
+    out: list[str] = []
+    done = 0
+    for span in _CODE_SPAN.finditer(text):
+        out += [_literal(text[done : span.start()]), span.group()]
+        done = span.end()
+    return "".join([*out, _literal(text[done:])])
+
+
+def _literal(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", text)

@@ -1,0 +1,78 @@
+"""The command line: arguments in, exit code out.
+
+0: nothing at or above ``--fail-on``; 1: something is; 2: wrong usage, or a script that cannot be
+read. Every command imports what it needs when it is called.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final
+
+Command = Callable[[list[str]], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = _COMMANDS.get(words[0]) if words else None
+    try:
+        return command(words[1:]) if command else _diagnose(words)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _diagnose(words: list[str]) -> int:
+    from perf_doctor.cli.arguments import diagnose_parser  # noqa: PLC0415
+
+    arguments = diagnose_parser().parse_intermixed_args(words)
+    from perf_doctor.cli.diagnose import run  # noqa: PLC0415 - --help needs none of it
+
+    return run(arguments, "diagnose")
+
+
+def _show(words: list[str]) -> int:
+    from perf_doctor.cli.arguments import show_parser  # noqa: PLC0415
+
+    arguments = show_parser().parse_intermixed_args(words)
+    from perf_doctor.cli.diagnose import run  # noqa: PLC0415
+
+    return run(arguments, "show")
+
+
+def _gpus(words: list[str]) -> int:
+    from perf_doctor.cli.gpus import run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _rules(words: list[str]) -> int:
+    from perf_doctor.cli.rules import run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _explain(words: list[str]) -> int:
+    from perf_doctor.cli.explain import run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _skill(words: list[str]) -> int:
+    from perf_doctor.cli.skill import run  # noqa: PLC0415
+
+    return run(words)
+
+
+_COMMANDS: Final[dict[str, Command]] = {
+    "show": _show,
+    "gpus": _gpus,
+    "rules": _rules,
+    "explain": _explain,
+    "skill": _skill,
+}

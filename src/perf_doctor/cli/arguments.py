@@ -1,0 +1,150 @@
+"""The arguments of every command, and what a wrong one is told."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final, NoReturn
+
+from perf_doctor._version import __version__
+
+LEVELS: Final = ("info", "warn", "critical")
+_EPILOG: Final = """\
+commands:
+  perf-doctor show SCRIPT           every resolved setting and where it came from
+  perf-doctor explain RULE SCRIPT   a rule's condition, step by step, with this script's values
+  perf-doctor rules …               list, show, lint, test, facts, new
+  perf-doctor gpus                  the GPUs that --gpu knows
+  perf-doctor skill install         the same for coding agents: /perf-doctor SCRIPT
+
+examples:
+  perf-doctor run-qwen3-4B-8xgpu.sh
+  perf-doctor scripts/training --gpu H800 --format json -o report.json
+  perf-doctor run.sh --env MODE=async        another branch of the script
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that takes no abbreviations and complains in one line."""
+
+    def __init__(
+        self, prog: str = "perf-doctor", description: str = "", epilog: str | None = None
+    ) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self.add_argument("--version", action="version", version=f"perf-doctor {__version__}")
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit with 2."""
+        self.exit(2, f"perf-doctor: {message}; try {self.prog} --help\n")
+
+
+def diagnose_parser() -> Parser:
+    """Return the parser of the command without a name."""
+    parser = Parser(
+        "perf-doctor",
+        "Read Relax launch scripts without running them and say what is wrong with them for "
+        "speed and for GPU memory.",
+        _EPILOG,
+    )
+    add_scripts(parser)
+    add_surroundings(parser)
+    add_catalog(parser)
+    add_output(parser)
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
+    parser.add_argument("--all", action="store_true", help="show every finding, however many")
+    parser.add_argument(
+        "--fail-on", choices=(*reversed(LEVELS), "never"), default="critical",
+        help="exit with 1 when a finding is at least this severe (default critical)",
+    )  # fmt: skip
+    return parser
+
+
+def show_parser() -> Parser:
+    """Return the parser of ``perf-doctor show``."""
+    parser = Parser(
+        "perf-doctor show", "Print every resolved setting, its value and where it came from."
+    )
+    add_scripts(parser)
+    add_surroundings(parser)
+    add_output(parser)
+    return parser
+
+
+def add_scripts(parser: argparse.ArgumentParser) -> None:
+    """Add the scripts to read."""
+    parser.add_argument(
+        "scripts", nargs="+", type=path, metavar="SCRIPT",
+        help="a script, a folder of scripts, or - for standard input",
+    )  # fmt: skip
+
+
+def add_surroundings(parser: argparse.ArgumentParser) -> None:
+    """Add what is said about the job beside its script."""
+    parser.add_argument(
+        "--gpu", metavar="NAME", help="the card, perhaps with its memory: H20-141GB (default H20)"
+    )
+    parser.add_argument("--gpus-per-node", type=_positive, metavar="N", help="GPUs of a machine")
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", type=_assignment,
+        help="an environment variable the script is started with; repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--arg", action="append", default=[], metavar="WORD", help="an argument of the script"
+    )
+    parser.add_argument(
+        "--model-config-dir", type=path, metavar="DIR",
+        help="where ${MODEL_CONFIG_DIR}/<model>.sh is found",
+    )  # fmt: skip
+
+
+def add_catalog(parser: argparse.ArgumentParser) -> None:
+    """Add which rules are in force."""
+    parser.add_argument(
+        "--rules", action="append", default=[], type=path, metavar="FILE",
+        help="a catalog of your own, beside the built-in one; repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--select", action="append", default=[], type=_rule_ids, metavar="RULES",
+        help="only these rules: ids or beginnings of ids, R-M01,R-P",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ignore", action="append", default=[], type=_rule_ids, metavar="RULES",
+        help="not these rules",
+    )  # fmt: skip
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add where the report goes."""
+    parser.add_argument(
+        "-o", "--output", type=path, metavar="FILE", help="write the report to a file"
+    )
+
+
+def path(text: str) -> str:
+    """Return a path as it is given; a NUL character is refused."""
+    if "\0" in text:
+        raise argparse.ArgumentTypeError("a path holds no NUL character")
+    return text
+
+
+def _rule_ids(text: str) -> tuple[str, ...]:
+    return tuple(part.strip().upper() for part in text.split(",") if part.strip())
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value

@@ -1,0 +1,146 @@
+"""Diagnosing and showing scripts."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from perf_doctor.cli.arguments import LEVELS
+from perf_doctor.diagnosis import Diagnosis, Doctor, Options
+from perf_doctor.inert import inert
+from perf_doctor.plan.gpu import UnknownGpuError
+from perf_doctor.report.notes import notes
+from perf_doctor.rules.rule import CatalogError
+from perf_doctor.shell.files import shell_files
+from perf_doctor.shell.limits import MAX_FILE_BYTES, ScriptError
+from perf_doctor.shell.reader import STDIN_NAME
+
+
+def run(arguments: argparse.Namespace, command: str) -> int:
+    """Diagnose, or show, what the arguments name; return the exit code."""
+    doctor = doctor_for(arguments)
+    if doctor is None:
+        return 2
+    diagnoses, failed = _read_all(doctor, arguments.scripts)
+    for diagnosis in diagnoses:
+        _tell_notes(diagnosis)
+    if diagnoses:
+        failed |= not _write(_render(diagnoses, arguments, command), arguments)
+    if failed:
+        return 2
+    return int(command == "diagnose" and _fails(diagnoses, arguments.fail_on))
+
+
+def doctor_for(arguments: argparse.Namespace) -> Doctor | None:
+    """Return a doctor with the catalog that is asked for; None, and told why, if it is broken."""
+    doctor = Doctor(
+        Options(
+            gpu=arguments.gpu,
+            gpus_per_node=arguments.gpus_per_node,
+            environment=dict(arguments.env),
+            arguments=tuple(arguments.arg),
+            model_config_dir=arguments.model_config_dir,
+            rule_files=tuple(getattr(arguments, "rules", ())),
+            select=tuple(id for ids in getattr(arguments, "select", ()) for id in ids),
+            ignore=tuple(id for ids in getattr(arguments, "ignore", ()) for id in ids),
+        )
+    )
+    try:
+        doctor.catalog  # noqa: B018 - a broken rule is told before anything is diagnosed
+    except CatalogError as broken:
+        for error in broken.errors:
+            complain(str(error))
+        return None
+    except ScriptError as error:
+        complain(str(error))
+        return None
+    return doctor
+
+
+def _read_all(doctor: Doctor, paths: Sequence[str]) -> tuple[list[Diagnosis], bool]:
+    """Return the diagnoses, and whether something that was asked for could not be read.
+
+    A folder may hold scripts that launch nothing; a script that is named must launch something.
+    """
+    diagnoses: list[Diagnosis] = []
+    failed = False
+    for path in paths:
+        found = list(_scripts(path))
+        before = len(diagnoses)
+        for script, text in found:
+            try:
+                diagnoses.append(doctor.diagnose(script, text))
+            except UnknownGpuError as error:
+                complain(str(error))
+                return [], True
+            except ScriptError as error:
+                if script == path or text is not None:
+                    failed = True
+                    complain(f"{script}: {error}")
+        if len(diagnoses) == before and os.path.isdir(path):
+            failed = True
+            complain(f"{path}: no launch script in this folder")
+    return diagnoses, failed
+
+
+def _scripts(path: str) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the scripts that an argument stands for, standard input with its text."""
+    if path == "-":
+        yield STDIN_NAME, sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    elif os.path.isdir(path):
+        yield from ((file, None) for file in shell_files(path))
+    else:
+        yield path, None
+
+
+def _tell_notes(diagnosis: Diagnosis) -> None:
+
+    for note in notes(diagnosis):
+        print(f"perf-doctor: {note}", file=sys.stderr)
+
+
+def _render(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, command: str) -> str:
+    if command == "show":
+        from perf_doctor.report.show import show_report  # noqa: PLC0415 - only what is asked for
+
+        return "\n".join(map(show_report, diagnoses))
+    if arguments.format == "json":
+        from perf_doctor.report.document import json_report  # noqa: PLC0415
+
+        return json_report(diagnoses)
+    from perf_doctor.report.markdown import markdown_report  # noqa: PLC0415
+
+    return "\n".join(markdown_report(one, everything=arguments.all) for one in diagnoses)
+
+
+def _write(text: str, arguments: argparse.Namespace) -> bool:
+    """Print the report or write it to the file; False when that cannot be done."""
+    if arguments.output is None:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
+        return True
+    target = arguments.output
+    if any(os.path.realpath(path) == os.path.realpath(target) for path in arguments.scripts):
+        complain(f"{target}: is the script itself, which is never written")
+        return False
+    try:
+        with open(target, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError as error:
+        complain(f"{target}: cannot be written ({error.strerror})")
+        return False
+    return True
+
+
+def complain(message: str) -> None:
+    """Print one line on standard error."""
+    print(f"perf-doctor: {inert(message)}", file=sys.stderr)
+
+
+def _fails(diagnoses: Sequence[Diagnosis], level: str) -> bool:
+    if level == "never":
+        return False
+    wanted = LEVELS[LEVELS.index(level) :]
+    return any(diagnosis.count(severity) for diagnosis in diagnoses for severity in wanted)

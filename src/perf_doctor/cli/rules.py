@@ -1,0 +1,132 @@
+"""``perf-doctor rules``: look up, check, test and begin rules."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Final
+
+from perf_doctor.cli.arguments import Parser, path
+from perf_doctor.cli.diagnose import complain
+from perf_doctor.rules.examples import run_examples
+from perf_doctor.rules.load import load_rules
+from perf_doctor.rules.position import RuleError
+from perf_doctor.rules.reference import (
+    SERIES,
+    facts_page,
+    find_rule,
+    list_lines,
+    section,
+    template,
+)
+from perf_doctor.rules.rule import Catalog, CatalogError, built_in_text
+from perf_doctor.shell.files import read_text
+from perf_doctor.shell.limits import ScriptError
+
+
+def run(words: list[str]) -> int:
+    """Run a sub-command of ``rules``; 1 when an example is wrong, 2 when a rule is broken."""
+    arguments = _parser().parse_args(words)
+    try:
+        return _COMMANDS[arguments.command](arguments)
+    except CatalogError as broken:
+        for error in broken.errors:
+            complain(str(error))
+    except (RuleError, ScriptError) as error:
+        complain(str(error))
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser("perf-doctor rules", "Look up, check, test and begin rules.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    listed = commands.add_parser("list", help="every rule in force, grouped")
+    _add_catalogs(listed, "--rules")
+    shown = commands.add_parser("show", help="one rule as it is written")
+    shown.add_argument("id", metavar="RULE")
+    _add_catalogs(shown, "--rules")
+    lint = commands.add_parser("lint", help="check every rule and expression")
+    _add_catalogs(lint)
+    tested = commands.add_parser("test", help="run the examples of the rules")
+    _add_catalogs(tested)
+    commands.add_parser("facts", help="the facts and functions a rule may use")
+    new = commands.add_parser("new", help="a template with the next free id")
+    new.add_argument("series", nargs="?", choices=tuple(SERIES), default="P", metavar="C|M|P|S")
+    _add_catalogs(new, "--rules")
+    return parser
+
+
+def _add_catalogs(parser: argparse.ArgumentParser, option: str | None = None) -> None:
+    """Add the catalogs of the user: as words, or behind an option."""
+    if option is None:
+        parser.add_argument(
+            "rules", nargs="*", type=path, metavar="FILE",
+            help="catalogs of your own, beside the built-in one",
+        )  # fmt: skip
+    else:
+        parser.add_argument(option, action="append", default=[], type=path, metavar="FILE")
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    for line in list_lines(load_rules(arguments.rules).rules):
+        print(line)
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    rule = find_rule(arguments.id, load_rules(arguments.rules).rules)
+    text, name = built_in_text()
+    print(section(rule, text if rule.place.file == name else read_text(rule.place.file)), end="")
+    return 0
+
+
+def _lint(arguments: argparse.Namespace) -> int:
+    catalog = load_rules(arguments.rules)
+    unjudged = sum(not rule.cases for rule in catalog.rules)
+    print(f"{len(catalog.rules)} rules, {unjudged} of them for a reader to judge: nothing wrong")
+    return 0
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    catalog = load_rules(arguments.rules)
+    total = wrong = 0
+    for outcome in run_examples(_asked_for(catalog, arguments.rules)):
+        total += 1
+        if outcome.right:
+            continue
+        wrong += 1
+        place, kind = outcome.example.place, "fires" if outcome.example.fires else "quiet"
+        print(
+            f"{place.file}:{place.line}: {outcome.rule.id} must be {kind}, but is "
+            f"{outcome.judgement.verdict}: {outcome.judgement.reason}"
+        )
+    print(f"{total - wrong} passed, {wrong} failed")
+    return int(wrong > 0)
+
+
+def _asked_for(catalog: Catalog, files: list[str]) -> Catalog:
+    """Return the rules of the files that were named, or all of them."""
+    if not files:
+        return catalog
+    own = tuple(rule for rule in catalog.rules if rule.place.file in files)
+    return Catalog(own, catalog.base_jobs)
+
+
+def _facts(_arguments: argparse.Namespace) -> int:
+    print(facts_page(), end="")
+    return 0
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    print(template(arguments.series, load_rules(arguments.rules).rules), end="")
+    return 0
+
+
+_COMMANDS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
+    "list": _list,
+    "show": _show,
+    "lint": _lint,
+    "test": _test,
+    "facts": _facts,
+    "new": _new,
+}
