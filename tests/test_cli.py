@@ -208,3 +208,87 @@ def test_a_closed_pipe_is_no_error() -> None:
     answer = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert "Traceback" not in answer.stderr
+
+
+RULE = """\
+### R-P90 — A rule of our own
+
+- **Category:** performance
+- **Severity:** info
+- **Trigger:** Always in colocate.
+- **Check:** `mode == "colocate"`
+- **Cost:** Mode is {mode}.
+- **Why:** To see it work.
+- **Fix:** Nothing.
+- **Skip when:** Never.
+- **Source:** ours
+- **Examples:**
+  - fires: `dense`
+"""
+
+
+def test_a_rule_file_of_the_user_works_with_no_change_to_code(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    rules = tmp_path / "mine.md"
+    rules.write_text(RULE)
+    assert main([CLEAN, "--rules", str(rules), "--format", "json", "--select", "R-P90"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [finding["rule"] for finding in report["findings"]] == ["R-P90"]
+    assert report["findings"][0]["cost"]["text"] == "Mode is colocate."
+    assert main([CLEAN, "--rules", str(rules), "--format", "json", "--ignore", "R-P90"]) == 0
+    assert "R-P90" not in {rule["id"] for rule in json.loads(capsys.readouterr().out)["rules"]}
+    assert main(["rules", "test", str(rules)]) == 0
+    assert capsys.readouterr().out == "1 passed, 0 failed\n"
+
+
+def test_a_rule_without_check_is_for_a_reader(tmp_path: Path, capsys: Capture) -> None:
+    rules = tmp_path / "mine.md"
+    rules.write_text("\n".join(line for line in RULE.splitlines() if "**Check" not in line))
+    assert main([CLEAN, "--rules", str(rules), "--format", "json", "--select", "R-P90"]) == 0
+    [rule] = json.loads(capsys.readouterr().out)["rules"]
+    assert rule["verdict"] == "needs-judgement"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (RULE.replace("mode ==", "mod =="), "mine.md:6:15: R-P90, Check: "),
+        (RULE.replace("- **Why:** To see it work.\n", ""), "mine.md:1:1: R-P90: the field Why is missing"),
+        (RULE.replace("**Source:**", "**Sauce:**"), "R-P90: there is no field 'Sauce'; did you mean 'Source'?"),
+        (RULE + RULE, "R-P90"),
+    ],
+)
+def test_a_broken_rule_is_one_line_before_anything_is_diagnosed(
+    wrong: str, told: str, tmp_path: Path, capsys: Capture
+) -> None:
+    rules = tmp_path / "mine.md"
+    rules.write_text(wrong)
+    for words in ([BROKEN, "--rules", str(rules)], ["rules", "lint", str(rules)]):
+        assert main(words) == 2
+        answer = capsys.readouterr()
+        assert answer.out == ""
+        assert answer.err.count("\n") == 1
+        assert told in answer.err
+
+
+def test_rules_can_be_looked_up(capsys: Capture) -> None:
+    assert main(["rules", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert listed.startswith("C — ")
+    assert "  R-C09  Context parallelism without per-token loss (critical, blocks" in listed
+    assert main(["rules", "show", "r-c09"]) == 0
+    assert capsys.readouterr().out.startswith("### R-C09 — Context parallelism")
+    assert main(["rules", "show", "R-C999"]) == 2
+    assert main(["rules", "facts"]) == 0
+    assert "| `tp` | number |" in capsys.readouterr().out
+    assert main([CLEAN, "--select", "R-Q"]) == 2
+
+
+@pytest.mark.parametrize("series", ["C", "M", "P", "S"])
+def test_a_new_rule_is_a_rule_that_works(series: str, tmp_path: Path, capsys: Capture) -> None:
+    assert main(["rules", "new", series]) == 0
+    rules = tmp_path / "new.md"
+    rules.write_text(capsys.readouterr().out)
+    assert main(["rules", "test", str(rules)]) == 0
+    assert capsys.readouterr().out == "2 passed, 0 failed\n"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from perf_doctor.launch.comments import contradictions
 from perf_doctor.launch.environment import job_environment
 from perf_doctor.launch.secrets import Redactor
 from perf_doctor.launch.settings import read_settings
@@ -18,6 +19,7 @@ from perf_doctor.rules.job import Job
 from perf_doctor.rules.judge import findings, judge
 from perf_doctor.rules.judgement import Finding, Judgement
 from perf_doctor.rules.load import load_rules
+from perf_doctor.rules.remarks import Remarks
 from perf_doctor.rules.rule import Catalog
 from perf_doctor.shell.files import Library, read_text, tree_root
 from perf_doctor.shell.limits import ScriptError
@@ -77,7 +79,12 @@ class Diagnosis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong, the worst first."""
-        return findings(self.judgements)
+        return findings(j for j in self.judgements if j.verdict != "suppressed")
+
+    @property
+    def suppressed(self) -> tuple[Finding, ...]:
+        """What a directive in the script takes out of the report."""
+        return findings(j for j in self.judgements if j.verdict == "suppressed")
 
     def count(self, severity: str) -> int:
         """Return the number of findings of a severity."""
@@ -159,13 +166,19 @@ class Doctor:
             cut=command.cut,
             unpassed=_unpassed(run),
         )
-        said = tuple(map(Note, disagreements(plan, script.path, script.header)))
+        remarks = Remarks(trainer.argv, script.comments)
+        judgements = remarks.heed(judge(self.catalog, job))
+        said = (
+            *map(Note, disagreements(plan, script.path, script.header)),
+            *contradictions(settings),
+            *remarks.notes(),
+        )
         return Diagnosis(
             script=script.path,
             condition=condition,
             trainer=trainer,
             plan=plan,
-            judgements=judge(self.catalog, job),
+            judgements=judgements,
             notes=(*run.notes, *said),
             redactor=Redactor(
                 [word.text for word in trainer.argv],

@@ -184,7 +184,7 @@ def _summary(diagnosis: Diagnosis) -> dict[str, object]:
     text = "none needed" if action is None else flags or action.fix.text
     return {
         **{severity: diagnosis.count(severity) for severity in ("critical", "warn", "info")},
-        "suppressed": 0,
+        "suppressed": len(diagnosis.suppressed),
         "top_action": text,
         "all_fixes": None,
     }

@@ -52,10 +52,12 @@ def _section(
 ) -> list[str]:
     blocks = [_finding(diagnosis, finding) for finding in shown if finding.category == category]
     more = sum(finding.category == category for finding in hidden)
+    suppressed = sum(finding.category == category for finding in diagnosis.suppressed)
     if not blocks and not more:
         blocks.append("None.")
-    if more:
-        blocks.append(f"{more} more: --all")
+    last = [f"{suppressed} suppressed"] * bool(suppressed) + [f"{more} more: --all"] * bool(more)
+    if last:
+        blocks.append(" · ".join(last))
     return blocks
 
 
@@ -63,12 +65,19 @@ def _finding(diagnosis: Diagnosis, finding: Finding) -> str:
     return "\n".join(
         (
             f"### [{finding.severity.upper()}] {finding.rule} — {prose(finding.title)}",
-            f"- **Setting:** {_settings(diagnosis, finding.setting)}",
+            f"- **Setting:** {_settings(diagnosis, finding.setting)}{_reason(finding)}",
             f"- **Cost:** {prose(finding.cost.text)}",
             f"- **Fix:** {_fix(finding)}",
             f"- **Skip if:** {prose(finding.skip_if)}",
         )
     )
+
+
+def _reason(finding: Finding) -> str:
+    """Return the script's own reason for the setting, quoted."""
+    if finding.reason_in_script is None:
+        return ""
+    return f" — the script says: {code(finding.reason_in_script)}"
 
 
 def _settings(diagnosis: Diagnosis, rows: tuple[SettingRow, ...]) -> str:

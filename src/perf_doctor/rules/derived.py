@@ -168,18 +168,39 @@ def unused_gpus(job: Job) -> Value:
 
 def resource_for_rollout(job: Job) -> Value:
     """``--resource`` with the unused GPUs given to the engines; None where they cannot use them."""
-    resource, unused = job.settings.value("--resource"), unused_roles(job)
+    unused = unused_roles(job)
+    return _given_to_rollout(job, unused) if isinstance(unused, tuple) else None
+
+
+def _given_to_rollout(job: Job, roles: tuple[object, ...]) -> Value:
+    """``--resource`` with the GPUs of these roles given to the engines; None if that is no use."""
+    resource = job.settings.value("--resource")
     engine = job.settings.value("--rollout-num-gpus-per-engine")
     rollout = job.plan.roles.reserved_gpus("rollout")
-    if not isinstance(resource, Mapping) or not isinstance(unused, tuple) or rollout is None:
+    if not isinstance(resource, Mapping) or rollout is None or "rollout" in roles:
         return None
-    spare = sum(job.plan.roles.reserved_gpus(str(role)) or 0 for role in unused)
+    spare = sum(job.plan.roles.reserved_gpus(str(role)) or 0 for role in roles)
     if not isinstance(engine, int) or engine < 1 or (rollout + spare) % engine:
         return None
-    if job.plan.roles.mode not in ("fully-async", "hybrid") or "rollout" in unused:
+    if job.plan.roles.mode not in ("fully-async", "hybrid"):
         return None
-    kept = {role: entry for role, entry in resource.items() if role not in unused}
+    kept = {role: entry for role, entry in resource.items() if role not in roles}
     return json.dumps({**kept, "rollout": [1, rollout + spare]})
+
+
+def resource_without_reference(job: Job) -> Value:
+    """``--resource`` without the reference and without unused roles; None without a reference.
+
+    Their GPUs go to the engines where these can use them, and leave the job where not.
+    """
+    resource, unused = job.settings.value("--resource"), unused_roles(job)
+    if not isinstance(resource, Mapping) or not isinstance(unused, tuple):
+        return None
+    if "reference" not in resource:
+        return None
+    gone = ("reference", *unused)
+    kept = {role: entry for role, entry in resource.items() if role not in gone}
+    return _given_to_rollout(job, gone) or json.dumps(kept)
 
 
 def resource_without_unused(job: Job) -> Value:
@@ -210,6 +231,7 @@ def forward(role: str, what: str) -> Getter:
             "gpus": (mesh.world_size,),
             "dense": (mesh.tp, mesh.pp, mesh.cp),
             "expert": (mesh.etp, mesh.ep, mesh.pp),
+            "stages": (mesh.pp,),
         }[what]
         product = 1
         for size in sizes:
@@ -280,12 +302,38 @@ def kl(job: Job) -> Value:
     return next((v for v in (sft, switch, coefficient) if isinstance(v, Unknown)), False)
 
 
+def zero_kl(job: Job) -> Value:
+    """Tell whether a reference is asked for whose term is multiplied by 0."""
+    asked = kl(job)
+    if asked is not True:
+        return asked
+    weights = [job.settings.value(flag) for flag in ("--kl-coef", "--kl-loss-coef")]
+    unknown = next((w for w in weights if isinstance(w, Unknown)), None)
+    if any(isinstance(w, int | float) and w for w in weights):
+        return False
+    return True if unknown is None else unknown
+
+
 def kl_rows(job: Job) -> tuple[SettingRow, ...]:
     """Return the rows of the options that ask for a reference."""
     asked = [job.settings.given("--use-kl-loss"), job.settings.given("--kl-coef")]
     return tuple(
         setting_row(setting) for setting in asked if setting is not None and setting.stored
     )
+
+
+def multimodal_data(job: Job) -> Value:
+    """Tell whether samples hold more than text."""
+    found = job.plan.modality
+    return known(None if found is None else found != "text", "multimodal_data")
+
+
+def expandable_segments(job: Job) -> Value:
+    """Tell whether the script makes PyTorch's allocator use expandable segments on CUDA."""
+    text = job.environment.get("PYTORCH_CUDA_ALLOC_CONF") or job.environment.get(
+        "PYTORCH_ALLOC_CONF", ""
+    )
+    return "expandable_segments:true" in text.lower().replace(" ", "")
 
 
 def vpp(job: Job) -> Value:

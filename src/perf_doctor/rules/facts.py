@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from perf_doctor.launch.registry import Option, registry
-from perf_doctor.rules import derived, written
+from perf_doctor.rules import derived, sizes, written
 from perf_doctor.rules.check import ANY, BOOL, JSON, LIST, NUMBER, TEXT, Type
 from perf_doctor.rules.derived import Getter, architecture, batch, forward, gpus_of, known, mesh
 from perf_doctor.rules.derived import option as of
@@ -61,6 +61,14 @@ TABLE: tuple[Fact, ...] = (
          lambda job: job.plan.framework.name),
     Fact("cuda_max_connections", TEXT, "CUDA_DEVICE_MAX_CONNECTIONS as the script sets it for the "
          "job; None when it does not.", written.variable("CUDA_DEVICE_MAX_CONNECTIONS")),
+    Fact("deepep_dispatch_tokens", TEXT, "SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK as the "
+         "script sets it for the job; None when it does not.",
+         written.variable("SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK")),
+    Fact("expandable_segments", BOOL, "The script sets expandable_segments:True for PyTorch's CUDA "
+         "allocator.", derived.expandable_segments),
+    Fact("card", TEXT, "The name of the card, without its memory.", lambda job: job.plan.gpu.name),
+    Fact("card_gib", NUMBER, "Memory of a card that programs can use.",
+         lambda job: known(job.plan.gpu.usable_gib, "card_gib"), unit="GiB"),
     Fact("spec_v2", TEXT, "SGLANG_ENABLE_SPEC_V2 as the script sets it for the job; None when it "
          "does not.", written.variable("SGLANG_ENABLE_SPEC_V2")),
     # Roles and GPUs.
@@ -76,10 +84,15 @@ TABLE: tuple[Fact, ...] = (
          "where engines cannot use them.", derived.resource_for_rollout),
     Fact("resource_without_unused", TEXT, "--resource without the roles that are never started.",
          derived.resource_without_unused),
+    Fact("resource_without_reference", TEXT, "--resource without the reference and without unused "
+         "roles, their GPUs given to the engines where these can use them; None without a "
+         "reference.", derived.resource_without_reference),
     Fact("gpus", NUMBER, "GPUs of the whole job.",
          lambda job: known(job.plan.cluster.gpus, "gpus"), ("--resource",)),
     Fact("cluster_gpus", NUMBER, "GPUs of the cluster; hardly ever known.",
          lambda job: known(job.cluster_gpus, "cluster_gpus")),
+    Fact("gpus_per_node", NUMBER, "GPUs of a machine, as far as the job uses them.",
+         sizes.gpus_per_node),
     Fact("nodes", NUMBER, "Nodes of the job.", lambda job: known(job.plan.cluster.nodes, "nodes")),
     Fact("world_size", NUMBER, "Processes, one per GPU, that train the model.",
          lambda job: known(job.plan.cluster.world_size, "world_size"), ("--resource",)),
@@ -96,6 +109,8 @@ TABLE: tuple[Fact, ...] = (
     Fact("true_on_policy", BOOL, "No old log-probabilities are computed: asked for, or set because "
          "a rollout is one global batch.", derived.true_on_policy,
          ("--true-on-policy-mode",)),
+    Fact("offload_train", BOOL, "The trainer leaves the GPUs while the engines generate.",
+         lambda job: known(job.plan.training.offload.train, "offload_train")),
     # Parallel sizes.
     Fact("tp", NUMBER, "Tensor parallel size.", mesh("tp"), ("--tensor-model-parallel-size",)),
     Fact("pp", NUMBER, "Pipeline stages.", mesh("pp"), ("--pipeline-model-parallel-size",)),
@@ -125,9 +140,24 @@ TABLE: tuple[Fact, ...] = (
             ("gpus", "gpus", "GPUs of the {} role; None when it is not started on its own."),
             ("dense_ranks", "dense", "TP × PP × CP of the {} role."),
             ("expert_ranks", "expert", "ETP × EP × PP of the {} role."),
+            ("stages", "stages", "Pipeline stages of the {} role."),
         )
     ),
+    Fact("ep_within_node", NUMBER, "The largest EP that divides experts and ranks and stays in one "
+         "node; None where that is 1.", sizes.ep_within_node),
     # The model.
+    Fact("model_family", TEXT, "The model's name without its size; None when not known.",
+         lambda job: job.plan.model.family, ("--hf-checkpoint",)),
+    Fact("parameters", NUMBER, "Parameters of the model, in 1e9.", sizes.parameters,
+         unit="1e9"),
+    Fact("weights_gib", NUMBER, "bf16 weights on a GPU of the trainer, the average.",
+         sizes.weights_gib, unit="GiB"),
+    Fact("expert_gib", NUMBER, "Weights and fp32 gradients of the experts on a GPU of the trainer, "
+         "the average.", sizes.expert_gib, unit="GiB"),
+    Fact("static_gib", NUMBER, "Weights, gradients and optimizer state on a GPU of the trainer, "
+         "the average; no activations.", sizes.static_gib, unit="GiB"),
+    Fact("vocab_size", NUMBER, "The vocabulary as Megatron pads it.",
+         lambda job: known(job.plan.padded_vocab_size, "vocab_size"), ("--vocab-size",)),
     Fact("moe", BOOL, "The model has experts.", derived.is_moe),
     Fact("num_layers", NUMBER, "Transformer layers.", architecture("layers"),
          ("--num-layers",)),
@@ -143,6 +173,8 @@ TABLE: tuple[Fact, ...] = (
          derived.num_experts, ("--num-experts",)),
     Fact("multimodal_checkpoint", BOOL, "The checkpoint's config is a multimodal one, whatever "
          "the data is.", derived.is_multimodal, ("--hf-checkpoint",)),
+    Fact("multimodal_data", BOOL, "The samples hold images, video or sound.",
+         derived.multimodal_data, ("--multimodal-keys",)),
     # Batches.
     Fact("rollout_batch_size", NUMBER, "Prompts of one rollout.",
          batch("rollout_batch_size", "--rollout-batch-size"), ("--rollout-batch-size",)),
@@ -162,10 +194,45 @@ TABLE: tuple[Fact, ...] = (
          of("--use-dynamic-batch-size"), ("--use-dynamic-batch-size",)),
     Fact("max_tokens_per_gpu", NUMBER, "Tokens of a micro-batch per context parallel rank; None "
          "when not given.", of("--max-tokens-per-gpu"), ("--max-tokens-per-gpu",), unit="tokens"),
+    Fact("sample_limit", NUMBER, "Tokens one sample can have: --rollout-max-context-len, else "
+         "prompt + response limit as far as given.", sizes.sample_limit,
+         ("--rollout-max-context-len", "--rollout-max-prompt-len", "--rollout-max-response-len"),
+         unit="tokens"),
+    Fact("most_micro_batches", NUMBER, "The most micro-batches an optimizer step can have on one "
+         "rank, even if every sample reaches its limit.", sizes.most_micro_batches),
+    Fact("forward_logits_gib", NUMBER, "Logits of a forward-only micro-batch of twice "
+         "--max-tokens-per-gpu: 6 bytes × tokens × vocabulary ÷ TP.",
+         sizes.logits_gib("--max-tokens-per-gpu", 12), unit="GiB"),
+    Fact("sft_logits_gib", NUMBER, "Logits and their loss for --max-tokens-per-gpu in fine-tuning: "
+         "6 bytes × tokens × vocabulary ÷ TP.",
+         sizes.logits_gib("--max-tokens-per-gpu", 6), unit="GiB"),
+    Fact("balanced", BOOL, "Samples are dealt to the ranks by length.",
+         lambda job: known(job.plan.batch.balanced, "balanced"), ("--balance-data",)),
+    Fact("pad_tokens", NUMBER, "A micro-batch is padded to a multiple of this.",
+         lambda job: known(job.plan.batch.pad_tokens, "pad_tokens"),
+         ("--data-pad-size-multiplier",), unit="tokens"),
     Fact("max_staleness", NUMBER, "Weight versions the rollout may be behind.",
          of("--max-staleness"), ("--max-staleness",)),
     Fact("kl", BOOL, "A reference model is needed: --use-kl-loss, or --kl-coef other than 0, "
          "whatever --kl-loss-coef says.", derived.kl, rows=derived.kl_rows),
+    Fact("zero_kl", BOOL, "A reference is needed, and its KL term is multiplied by 0.",
+         derived.zero_kl, ("--kl-loss-coef",), rows=derived.kl_rows),
+    # Engines.
+    Fact("engines", NUMBER, "Rollout engines.", sizes.engine("engines"),
+         ("--rollout-num-gpus-per-engine",)),
+    Fact("idle_engine_gpus", NUMBER, "GPUs of the engines' role that are left over.",
+         sizes.engine("idle_gpus"), ("--rollout-num-gpus-per-engine", "--resource")),
+    Fact("graph_limit", NUMBER, "The largest decode batch with a CUDA graph; None where SGLang "
+         "chooses it.", sizes.graph_limit,
+         ("--sglang-cuda-graph-bs", "--sglang-cuda-graph-max-bs")),
+    Fact("requests_per_rank", NUMBER, "Samples of a rollout for one engine; with data-parallel "
+         "attention for one rank of it.", sizes.requests_per_rank),
+    Fact("genrm_load_format", TEXT, "How the reward model's engines load their weights; None "
+         "without one or where SGLang chooses.", sizes.genrm("load_format"),
+         ("--genrm-model-path", "--genrm-engine-config", "--sglang-load-format")),
+    Fact("genrm_mem_fraction", NUMBER, "The reward model's share of its GPUs' memory; None "
+         "without one or where SGLang chooses.", sizes.genrm("mem_fraction_static"),
+         ("--genrm-engine-config", "--sglang-mem-fraction-static")),
     Fact("gpus_per_engine", NUMBER, "GPUs of one rollout engine.",
          of("--rollout-num-gpus-per-engine"), ("--rollout-num-gpus-per-engine",)),
     # The words of the script.

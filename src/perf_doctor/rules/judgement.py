@@ -65,7 +65,7 @@ class Judgement:
     """The verdict of one rule on one job.
 
     ``verdict`` is applies, borderline, not-applicable, needs-judgement or suppressed; ``finding``
-    is there for the first two. ``why`` makes the sentence that ``reason`` returns, which most
+    is there for the first two, and for the last as what would have been reported. ``why`` makes the sentence that ``reason`` returns, which most
     reports do not show.
     """
 

@@ -1,0 +1,79 @@
+"""What the script itself says to a finding: a reason beside the flag, or an order to keep quiet.
+
+A comment is data: a reason lowers a finding to info and is quoted, but never one that keeps the job
+from starting; a directive takes one finding out of the report and is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from perf_doctor.launch.comments import Directive, Reason, directive, reason_for
+from perf_doctor.rules.judgement import Finding, Judgement
+from perf_doctor.shell.model import Comment, Note, Word
+
+
+class Remarks:
+    """The comments of a launch, found by the place of the words they stand beside.
+
+    ``comments`` are all comments of the script and of what it sources.
+    """
+
+    def __init__(self, words: Iterable[Word], comments: Iterable[Comment]) -> None:
+        self._words: dict[tuple[str, int], list[Word]] = {}
+        for word in words:
+            self._words.setdefault((word.place.file, word.place.line), []).append(word)
+        self._directives = [found for comment in comments if (found := directive(comment))]
+        self._used: set[int] = set()
+
+    def heed(self, judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
+        """Return the judgements with what the comments say to them."""
+        return tuple(self._heed(judgement) for judgement in judgements)
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return a note for every directive that suppressed nothing; to be asked after ``heed``."""
+        return tuple(
+            Note(_useless(found), found.comment.place)
+            for index, found in enumerate(self._directives)
+            if index not in self._used
+        )
+
+    def _heed(self, judgement: Judgement) -> Judgement:
+        finding = judgement.finding
+        if finding is None:
+            return judgement
+        words = [
+            word for row in finding.setting for word in self._words.get((row.file, row.line), ())
+        ]
+        if (order := self._order(finding, words)) is not None:
+            why = f"{order.comment.place.file}:{order.comment.place.line}: {order.reason}"
+            return Judgement(judgement.rule, "suppressed", lambda: f"suppressed at {why}", finding)
+        reason = reason_for(words)
+        return judgement if reason is None else _lowered(judgement, finding, reason)
+
+    def _order(self, finding: Finding, words: Sequence[Word]) -> Directive | None:
+        """Return the directive against a finding: beside its flags, or anywhere if it has none."""
+        beside = {comment for word in words for comment in word.comments}
+        for index, found in enumerate(self._directives):
+            meant = finding.rule in found.rules and found.reason
+            if meant and (found.comment in beside or not words):
+                self._used.add(index)
+                return found
+        return None
+
+
+def _useless(found: Directive) -> str:
+    rules = ", ".join(found.rules) or "no rule"
+    if not found.reason:
+        return f"perf-doctor: ignore[{rules}] gives no reason and is not followed"
+    return f"perf-doctor: ignore[{rules}] suppresses nothing here"
+
+
+def _lowered(judgement: Judgement, finding: Finding, reason: Reason) -> Judgement:
+    """Return the judgement as info, the reason quoted; a job that cannot start is not excused."""
+    quote = f"“{reason.text}” (line {reason.comment.place.line})"
+    if finding.blocks_launch or finding.severity == "info":
+        return replace(judgement, finding=replace(finding, reason_in_script=quote))
+    lowered = replace(finding, severity="info", verdict="borderline", reason_in_script=quote)
+    return replace(judgement, verdict="borderline", finding=lowered)
