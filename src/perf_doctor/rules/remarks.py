@@ -1,15 +1,16 @@
-"""What the script itself says to a finding: a reason beside the flag, or an order to keep quiet.
+"""What is said to a finding from outside its rule: by the script, and by known-good jobs.
 
-A comment is data: a reason lowers a finding to info and is quoted, but never one that keeps the job
-from starting; a directive takes one finding out of the report and is counted.
+A comment of the script is data: a reason lowers a finding to info and is quoted, but never one that
+keeps the job from starting; a directive takes one finding out of the report and is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from perf_doctor.launch.comments import Directive, Reason, directive, reason_for
+from perf_doctor.plan.plan import Plan
 from perf_doctor.rules.judgement import Finding, Judgement
 from perf_doctor.shell.model import Comment, Note, Word
 
@@ -77,3 +78,34 @@ def _lowered(judgement: Judgement, finding: Finding, reason: Reason) -> Judgemen
         return replace(judgement, finding=replace(finding, reason_in_script=quote))
     lowered = replace(finding, severity="info", verdict="borderline", reason_in_script=quote)
     return replace(judgement, verdict="borderline", finding=lowered)
+
+
+def compared(judgements: Sequence[Judgement], plan: Plan) -> tuple[Judgement, ...]:
+    """Return the judgements with what a known-good configuration does otherwise in their Cost.
+
+    It is quoted where a finding concerns the setting, and never makes a finding of its own.
+    """
+    if plan.model.name is None or not any(judgement.finding for judgement in judgements):
+        return tuple(judgements)
+    # a job without findings need not pay for the page of baselines
+    from perf_doctor.rules.baselines import built_in_baselines  # noqa: PLC0415
+    from perf_doctor.rules.deviations import deviations, quotes  # noqa: PLC0415
+
+    found = deviations(built_in_baselines(plan.model.name), plan)
+    if not found:
+        return tuple(judgements)
+    return tuple(
+        _quoting(judgement, lambda flags: quotes(found, flags)) for judgement in judgements
+    )
+
+
+def _quoting(judgement: Judgement, quotes: Callable[[Sequence[str]], str]) -> Judgement:
+    finding = judgement.finding
+    if finding is None:
+        return judgement
+    changes = finding.fix.changes
+    said = quotes([*(row.flag for row in finding.setting), *changes.set, *changes.unset])
+    if not said:
+        return judgement
+    cost = replace(finding.cost, text=f"{finding.cost.text} {said}")
+    return replace(judgement, finding=replace(finding, cost=cost))
