@@ -38,6 +38,10 @@ lint: $(DEV_STAMP) ## ruff, mypy --strict and the order of the rooms
 	@$(PYTHON) -m mypy
 	@$(VENV)/bin/lint-imports
 
+.PHONY: rules
+rules: $(RUN_STAMP) ## compile the catalog after a change of rules.md
+	@$(PYTHON) tools/compile_rules.py
+
 .PHONY: corpus
 corpus: $(RUN_STAMP) ## compare argv and contexts on a checkout: make corpus RELAX=<checkout>
 	@if [ -z "$(RELAX)" ]; then \
@@ -52,12 +56,18 @@ bench: $(RUN_STAMP) ## measure speed and accuracy
 $(RUN_STAMP): pyproject.toml
 	@$(make-venv)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable .
+	@$(byte-compile)
 	@touch $@
 
 $(DEV_STAMP): pyproject.toml
 	@$(make-venv)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(byte-compile)
 	@touch $@ $(RUN_STAMP)
+
+# pip does this for what it copies. An editable install would do it while it runs, and at every start
+# where PYTHONDONTWRITEBYTECODE is set.
+byte-compile = $(PYTHON) -m compileall -q src
 
 # Make .venv with the first Python that is new enough, unless a working one is there.
 define make-venv

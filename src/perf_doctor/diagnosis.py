@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import field, replace
 from typing import Final
 
+from perf_doctor.estimate.memory import MemoryEstimate
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.comments import contradictions
 from perf_doctor.launch.environment import job_environment
 from perf_doctor.launch.secrets import Redactor
@@ -19,8 +20,8 @@ from perf_doctor.rules.job import Job
 from perf_doctor.rules.judge import findings, judge
 from perf_doctor.rules.judgement import Finding, Judgement
 from perf_doctor.rules.load import load_rules
-from perf_doctor.rules.remarks import Remarks
-from perf_doctor.rules.rule import Catalog
+from perf_doctor.rules.model import Catalog
+from perf_doctor.rules.remarks import Remarks, compared
 from perf_doctor.shell.files import Library, read_text, tree_root
 from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Command, Note, Place, Run, Script
@@ -38,12 +39,13 @@ class NoLaunchError(ScriptError):
     """The script was read and starts no training; the message says what was looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """What the user says beside the script.
 
     ``gpu`` is a card's name, perhaps with its memory. ``environment`` and ``arguments`` are what
     the script is started with. ``model_config_dir`` is the default of MODEL_CONFIG_DIR.
+    ``host_ram_gb`` is the memory of a node in GB (1e9 bytes).
     ``rule_files`` are catalogs beside the built-in one; of all rules those are in force whose id
     begins with one of ``select`` (all, when that is empty) and with none of ``ignore``.
     """
@@ -53,16 +55,17 @@ class Options:
     environment: Mapping[str, str] = field(default_factory=dict)
     arguments: Sequence[str] = ()
     model_config_dir: str | None = None
+    host_ram_gb: float | None = None
     rule_files: Sequence[str] = ()
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnosis:
     """Everything that is known about one launch of a script.
 
-    ``condition`` is None for the launch that bash reaches by default; ``variants`` holds the
+    ``job`` is what the rules were asked about. ``condition`` is None for the launch that bash reaches by default; ``variants`` holds the
     other launches of the script, each with its condition. ``notes`` tell how the script was read.
     ``redactor`` must see every text of the script before it is printed.
     """
@@ -71,10 +74,16 @@ class Diagnosis:
     condition: str | None
     trainer: Trainer
     plan: Plan
+    job: Job
     judgements: tuple[Judgement, ...]
     notes: tuple[Note, ...]
     redactor: Redactor
     variants: tuple[Diagnosis, ...] = ()
+
+    @property
+    def memory(self) -> MemoryEstimate:
+        """The estimate of GPU and host memory."""
+        return self.job.memory
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -165,9 +174,10 @@ class Doctor:
             plan=plan,
             cut=command.cut,
             unpassed=_unpassed(run),
+            host_ram_gb=self.options.host_ram_gb,
         )
         remarks = Remarks(trainer.argv, script.comments)
-        judgements = remarks.heed(judge(self.catalog, job))
+        judgements = remarks.heed(compared(judge(self.catalog, job), plan))
         said = (
             *map(Note, disagreements(plan, script.path, script.header)),
             *contradictions(settings),
@@ -178,6 +188,7 @@ class Doctor:
             condition=condition,
             trainer=trainer,
             plan=plan,
+            job=job,
             judgements=judgements,
             notes=(*run.notes, *said),
             redactor=Redactor(
@@ -195,14 +206,18 @@ def diagnose(
     environment: Mapping[str, str] | None = None,
     arguments: Sequence[str] = (),
     model_config_dir: str | None = None,
+    host_ram_gb: float | None = None,
 ) -> Diagnosis:
     """Return the diagnosis of a launch script, which is read and never run.
 
     ``gpu`` is a card's name, perhaps with its memory (``H20-141GB``); ``environment`` and
-    ``arguments`` are what the script would be started with. Raises ``ScriptError`` with a message
+    ``arguments`` are what the script would be started with; ``host_ram_gb`` is the memory of a node
+    in GB. Raises ``ScriptError`` with a message
     of one line when the script cannot be read or starts no training.
     """
-    options = Options(gpu, gpus_per_node, environment or {}, arguments, model_config_dir)
+    options = Options(
+        gpu, gpus_per_node, environment or {}, arguments, model_config_dir, host_ram_gb
+    )
     return Doctor(options).diagnose(os.fspath(path))
 
 
@@ -234,6 +249,6 @@ def _unpassed(run: Run) -> dict[str, Place]:
 def _read_file(path: str) -> bytes | None:
     """Return the bytes of a small regular file, None when there is none."""
     try:
-        return read_text(str(Path(path))).encode()
+        return read_text(path).encode()
     except (ScriptError, ValueError):
         return None

@@ -9,7 +9,8 @@ from perf_doctor.estimate.parameters import count_stages, on_one_rank, total_par
 from perf_doctor.estimate.shape import Shape
 from perf_doctor.plan.known_models import from_row, known_row
 
-# What the safetensors of the checkpoint on Hugging Face add up to.
+# What the index of the safetensors on Hugging Face says (total_size, 2 bytes each); all of them
+# are quoted in public repositories.
 PUBLISHED = {
     "Qwen3-0.6B": 596_049_920,
     "Qwen3-1.7B": 1_720_574_976,
@@ -19,14 +20,12 @@ PUBLISHED = {
     "Qwen3-32B": 32_762_123_264,
     "Qwen3-30B-A3B": 30_532_122_624,
     "Qwen3-235B-A22B": 235_093_634_560,
-    "Qwen3-Coder-480B-A35B": 480_154_875_392,
     "Qwen2.5-0.5B": 494_032_768,
     "Qwen2.5-7B": 7_615_616_512,
     "Qwen2.5-72B": 72_706_203_648,
     "Llama-3.1-8B": 8_030_261_248,
     "Llama-3.1-70B": 70_553_706_496,
     "Llama-3.1-405B": 405_853_388_800,
-    "GLM-4-9B": 9_399_951_360,
 }
 
 

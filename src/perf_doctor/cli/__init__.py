@@ -63,6 +63,18 @@ def _explain(words: list[str]) -> int:
     return run(words)
 
 
+def _estimate(words: list[str]) -> int:
+    from perf_doctor.cli.estimate import run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _validate(words: list[str]) -> int:
+    from perf_doctor.cli.validate import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _skill(words: list[str]) -> int:
     from perf_doctor.cli.skill import run  # noqa: PLC0415
 
@@ -74,5 +86,7 @@ _COMMANDS: Final[dict[str, Command]] = {
     "gpus": _gpus,
     "rules": _rules,
     "explain": _explain,
+    "estimate": _estimate,
+    "validate": _validate,
     "skill": _skill,
 }

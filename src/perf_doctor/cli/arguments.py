@@ -7,10 +7,13 @@ from typing import Final, NoReturn
 
 from perf_doctor._version import __version__
 
+MOST_GB: Final = 1_000_000
 LEVELS: Final = ("info", "warn", "critical")
 _EPILOG: Final = """\
 commands:
   perf-doctor show SCRIPT           every resolved setting and where it came from
+  perf-doctor estimate SCRIPT       GiB by phase and component, and whether the job fits
+  perf-doctor validate              the estimate against measured runs
   perf-doctor explain RULE SCRIPT   a rule's condition, step by step, with this script's values
   perf-doctor rules …               list, show, lint, test, facts, new
   perf-doctor gpus                  the GPUs that --gpu knows
@@ -90,6 +93,12 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--gpus-per-node", type=_positive, metavar="N", help="GPUs of a machine")
     parser.add_argument(
+        "--host-ram",
+        type=_gigabytes,
+        metavar="GB",
+        help="memory of a node in GB (unknown without it)",
+    )
+    parser.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", type=_assignment,
         help="an environment variable the script is started with; repeatable",
     )  # fmt: skip
@@ -140,6 +149,13 @@ def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _gigabytes(text: str) -> float:
+    number = float(text)
+    if not 1 <= number <= MOST_GB:
+        raise argparse.ArgumentTypeError(f"must lie between 1 and {MOST_GB} GB")
     return number
 
 

@@ -12,7 +12,7 @@ from perf_doctor.diagnosis import Diagnosis, Doctor, Options
 from perf_doctor.inert import inert
 from perf_doctor.plan.gpu import UnknownGpuError
 from perf_doctor.report.notes import notes
-from perf_doctor.rules.rule import CatalogError
+from perf_doctor.rules.model import CatalogError
 from perf_doctor.shell.files import shell_files
 from perf_doctor.shell.limits import MAX_FILE_BYTES, ScriptError
 from perf_doctor.shell.reader import STDIN_NAME
@@ -23,11 +23,10 @@ def run(arguments: argparse.Namespace, command: str) -> int:
     doctor = doctor_for(arguments)
     if doctor is None:
         return 2
-    diagnoses, failed = _read_all(doctor, arguments.scripts)
-    for diagnosis in diagnoses:
-        _tell_notes(diagnosis)
+    diagnoses, failed = read_all(doctor, arguments.scripts)
+    _tell_notes(diagnoses)
     if diagnoses:
-        failed |= not _write(_render(diagnoses, arguments, command), arguments)
+        failed |= not write(_render(diagnoses, arguments, command), arguments)
     if failed:
         return 2
     return int(command == "diagnose" and _fails(diagnoses, arguments.fail_on))
@@ -42,6 +41,7 @@ def doctor_for(arguments: argparse.Namespace) -> Doctor | None:
             environment=dict(arguments.env),
             arguments=tuple(arguments.arg),
             model_config_dir=arguments.model_config_dir,
+            host_ram_gb=arguments.host_ram,
             rule_files=tuple(getattr(arguments, "rules", ())),
             select=tuple(id for ids in getattr(arguments, "select", ()) for id in ids),
             ignore=tuple(id for ids in getattr(arguments, "ignore", ()) for id in ids),
@@ -59,7 +59,7 @@ def doctor_for(arguments: argparse.Namespace) -> Doctor | None:
     return doctor
 
 
-def _read_all(doctor: Doctor, paths: Sequence[str]) -> tuple[list[Diagnosis], bool]:
+def read_all(doctor: Doctor, paths: Sequence[str]) -> tuple[list[Diagnosis], bool]:
     """Return the diagnoses, and whether something that was asked for could not be read.
 
     A folder may hold scripts that launch nothing; a script that is named must launch something.
@@ -95,10 +95,12 @@ def _scripts(path: str) -> Iterator[tuple[str, bytes | None]]:
         yield path, None
 
 
-def _tell_notes(diagnosis: Diagnosis) -> None:
-
-    for note in notes(diagnosis):
-        print(f"perf-doctor: {note}", file=sys.stderr)
+def _tell_notes(diagnoses: Sequence[Diagnosis]) -> None:
+    """Tell on standard error how the scripts were read; several are named."""
+    for diagnosis in diagnoses:
+        named = f"{inert(diagnosis.script)}: " if len(diagnoses) > 1 else ""
+        for note in notes(diagnosis):
+            print(f"perf-doctor: {named}{note}", file=sys.stderr)
 
 
 def _render(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, command: str) -> str:
@@ -115,7 +117,7 @@ def _render(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, comma
     return "\n".join(markdown_report(one, everything=arguments.all) for one in diagnoses)
 
 
-def _write(text: str, arguments: argparse.Namespace) -> bool:
+def write(text: str, arguments: argparse.Namespace) -> bool:
     """Print the report or write it to the file; False when that cannot be done."""
     if arguments.output is None:
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))

@@ -8,8 +8,10 @@ from typing import Final
 
 from perf_doctor.cli.arguments import Parser, path
 from perf_doctor.cli.diagnose import complain
+from perf_doctor.rules.built_in import built_in_text
 from perf_doctor.rules.examples import run_examples
 from perf_doctor.rules.load import load_rules
+from perf_doctor.rules.model import Catalog, CatalogError
 from perf_doctor.rules.position import RuleError
 from perf_doctor.rules.reference import (
     SERIES,
@@ -19,7 +21,6 @@ from perf_doctor.rules.reference import (
     section,
     template,
 )
-from perf_doctor.rules.rule import Catalog, CatalogError, built_in_text
 from perf_doctor.shell.files import read_text
 from perf_doctor.shell.limits import ScriptError
 

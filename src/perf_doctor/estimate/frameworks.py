@@ -46,6 +46,7 @@ _BRIDGE = Framework(
     loss="fused",
     states=FP32,
 )
+# The recipe alone says bf16 gradients; bf16_mixed, fp32. Chosen because the runs agree with it.
 _MOONLIGHT = replace(
     _BRIDGE,
     source="recipes/moonlight/moonlight_16b.py: precision-aware, bf16 moments; precision bf16_mixed"
@@ -73,7 +74,12 @@ _VERL = replace(
     loss="rl",
     recompute="full",
 )
-_RELAX = replace(_VERL, name="Relax", source="facts of the plan's own defaults", recompute="none")
+_RELAX = replace(
+    _VERL,
+    name="Relax",
+    source="relax/backends/megatron/arguments.py:188-210: distributed optimizer, fp32 gradients",
+    recompute="none",
+)
 _OTHER = replace(_BRIDGE, name="other", source="as Megatron-Bridge", loss="megatron")
 
 _BY_REPOSITORY = (

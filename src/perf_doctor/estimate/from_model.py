@@ -12,6 +12,7 @@ from perf_doctor.plan.architecture import (
     LinearAttention,
     VisionTower,
 )
+from perf_doctor.plan.layer_pattern import MOST_LAYERS
 
 
 @lru_cache(maxsize=64)
@@ -19,6 +20,8 @@ def shape_of(model: Architecture, vocab: int) -> Shape | None:
     """Return the shape of a model with a padded vocabulary, None when a size is not known."""
     layers, hidden, heads = model.layers, model.hidden_size, model.attention_heads
     if layers is None or hidden is None or heads is None or model.head_dim is None:
+        return None
+    if layers > MOST_LAYERS:
         return None
     latent, linear, experts = model.latent_attention, model.linear_attention, model.experts
     routed = None if experts is None else _routed(experts)

@@ -110,7 +110,7 @@ def _mesh(plan: Plan, mesh: PlanMesh, shape: Shape) -> Mesh | str:
     sizes = (mesh.tp, mesh.cp, mesh.pp, mesh.ep, mesh.etp)
     if None in sizes:
         return "a parallel size is not known"
-    if mesh.dp is None:
+    if not mesh.dp:
         return "the processes cannot be divided over the parallel sizes"
     tp, cp, pp, ep, etp = (size or 1 for size in sizes)
     own = mesh is plan.parallel.mesh

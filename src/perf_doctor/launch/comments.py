@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Setting, Settings
 from perf_doctor.shell.model import Comment, Note, Word
 
@@ -30,8 +31,7 @@ _USAGE = re.compile(
 )
 """Instructions to the next user of the script, which say nothing of today's value."""
 
-_REASON = re.compile(
-    r"""
+_REASON: Final = r"""
     \b(?:
         because | since | so\s(?:that|we|as|the) | otherwise | or\selse | due\sto
       | to\s(?:avoid|prevent|fit|keep|stay|save) | avoid(?:s|ing)? | prevent(?:s|ing)?
@@ -44,20 +44,18 @@ _REASON = re.compile(
       | measured | tested | observed | on\spurpose | intentional(?:ly)? | deliberate(?:ly)?
       | smoke | debug(?:ging)? | kept?\s(?:on|off|for) | faster | slower | note | warning
     )\b
-    | \d\s?Gi?B\b
+    | \d\s?gi?b\b
     | 因为 | 由于 | 否则 | 避免 | 防止 | 以免 | 需要 | 必须 | 不支持 | 不能 | 无法 | 不够 | 不足
     | 显存 | 爆 | 为了 | 导致 | 保证 | 确保 | 才能 | 实测 | 仅用于 | 只用于 | 调试 | 临时
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""What a reason sounds like, in the words of the comments of public launch scripts."""
+    """
+"""What a reason sounds like in lower case, in the words of comments of public launch scripts."""
 
 _DIRECTIVE = re.compile(r"perf-doctor:\s*ignore\s*\[([^\]]*)\]\s*(.*)", re.IGNORECASE)
 _RULE_ID = re.compile(r"R-[A-Z]\d{2,}")
 _SENTENCE_END = re.compile(r"(?<=[.;。；!])\s+|\s+[—–]\s+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """A comment that says why a flag stands there: the sentence that does, and its place."""
 
@@ -65,7 +63,7 @@ class Reason:
     comment: Comment
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Directive:
     """``# perf-doctor: ignore[R-M01] reason``: rules not to report for the flags beside it."""
 
@@ -116,13 +114,19 @@ def _reason(block: tuple[Comment, ...]) -> Reason | None:
     found = [
         sentence
         for sentence in _SENTENCE_END.split(said)
-        if _REASON.search(sentence) and not _USAGE.search(sentence)
+        if _reasons().search(sentence.lower()) and not _USAGE.search(sentence)
     ]
     if not found:
         return None
     sentence = next((s for s in found if len(s.split()) >= MIN_WORDS), found[0])
     at = next((i for i, line in enumerate(lines) if line and line in sentence), 0)
     return Reason(_quoted(sentence), block[at])
+
+
+@cache
+def _reasons() -> re.Pattern[str]:
+    """Return the pattern, compiled when there is a comment beside what is found."""
+    return re.compile(_REASON, re.VERBOSE)
 
 
 def _plain(comment: Comment) -> str:
@@ -138,22 +142,19 @@ def _quoted(sentence: str) -> str:
 
 
 # What a comment may claim of the flag it stands beside, by flag.
-_CLAIMS: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
-    "--tensor-model-parallel-size": (re.compile(r"\bTP\s*[=:]?\s*(\d+)\b"),),
-    "--pipeline-model-parallel-size": (re.compile(r"\bPP\s*[=:]?\s*(\d+)\b"),),
-    "--context-parallel-size": (re.compile(r"\bCP\s*[=:]?\s*(\d+)\b"),),
-    "--expert-model-parallel-size": (re.compile(r"\bEP\s*[=:]?\s*(\d+)\b"),),
-    "--expert-tensor-parallel-size": (re.compile(r"\bETP\s*[=:]?\s*(\d+)\b"),),
+_CLAIMS: Final[dict[str, tuple[str, ...]]] = {
+    "--tensor-model-parallel-size": (r"\bTP\s*[=:]?\s*(\d+)\b",),
+    "--pipeline-model-parallel-size": (r"\bPP\s*[=:]?\s*(\d+)\b",),
+    "--context-parallel-size": (r"\bCP\s*[=:]?\s*(\d+)\b",),
+    "--expert-model-parallel-size": (r"\bEP\s*[=:]?\s*(\d+)\b",),
+    "--expert-tensor-parallel-size": (r"\bETP\s*[=:]?\s*(\d+)\b",),
     "--rollout-num-gpus-per-engine": (
-        re.compile(r"(?i)\b(\d+)\s*GPUs?\s*(?:per|/|for each|for one)\s*engine\b"),
-        re.compile(
-            r"--rollout-num-gpus-per-engine\s+(\d+)\b|\brollout-num-gpus-per-engine\s+(\d+)\b"
-        ),
+        r"(?i)\b(\d+)\s*GPUs?\s*(?:per|/|for each|for one)\s*engine\b",
+        r"--rollout-num-gpus-per-engine\s+(\d+)\b|\brollout-num-gpus-per-engine\s+(\d+)\b",
     ),
 }
-_DENIAL = re.compile(
-    r"(?:does|do|did)(?:\s+not|n't)\s+(?:yet\s+)?support\s+(?:the\s+)?(\w+)|不支持\s*(\w+)",
-    re.IGNORECASE,
+_DENIAL: Final = (
+    r"(?i)(?:does|do|did)(?:\s+not|n't)\s+(?:yet\s+)?support\s+(?:the\s+)?(\w+)|不支持\s*(\w+)"
 )
 
 
@@ -185,11 +186,11 @@ def _claim(setting: Setting, text: str) -> str | None:
     if text.startswith("--"):
         return None
     for pattern in _CLAIMS.get(setting.option.flag, ()):
-        for match in pattern.finditer(text):
+        for match in re.finditer(pattern, text):
             number = next(group for group in match.groups() if group)
             if isinstance(setting.value, int) and int(number) != setting.value:
                 return text
-    denied = _DENIAL.search(text)
+    denied = re.search(_DENIAL, text)
     if denied and str(setting.value).lower() == (denied[1] or denied[2]).lower():
         return text
     return None

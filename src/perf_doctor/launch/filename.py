@@ -8,7 +8,8 @@ facts: where flags disagree, the flags win.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from perf_doctor.frozen import frozen
 
 _ACCELERATORS = {"gpu": "gpu", "gpus": "gpu", "npu": "npu", "klx": "klx", "p800": "klx",
                  "xpu": "klx"}  # fmt: skip
@@ -24,19 +25,19 @@ _FEATURES = {"pr": "partial-rollout", "opd": "opd", "mopd": "mopd", "genrm": "ge
 _COUNT = re.compile(r"(\d+)x(gpus?|npu|klx|p800|xpu)")
 _FAMILY = re.compile(r"(qwen|glm|kimi|deepseek|llama|dots|mimo|minimax|moonlight|gpt)[a-z0-9.]*")
 _NODES = re.compile(r"(\d+)nodes?")
+# Headers are read in lower case.
 _HEADER_GPUS = re.compile(
-    r"\b(\d+)\s*[x×*-]?\s*(?:[A-Z]+\d+\s*)?(?:GPU|NPU|XPU|KLX|P800|cards?\b)|(\d+)\s*卡",
-    re.IGNORECASE,
+    r"\b(\d+)\s*[x×*-]?\s*(?:[a-z]+\d+\s*)?(?:gpu|npu|xpu|klx|p800|cards?\b)|(\d+)\s*卡"
 )
-_HEADER_NODES = re.compile(r"\b(\d+)[ -]*nodes?\b|(\d+)\s*机", re.IGNORECASE)
-_HEADER_MODE = re.compile(r"\b(fully[ _-]async|colocated?|hybrid)\b", re.IGNORECASE)
+_HEADER_NODES = re.compile(r"\b(\d+)[ -]*nodes?\b|(\d+)\s*机")
+_HEADER_MODE = re.compile(r"\b(fully[ _-]async|colocated?|hybrid)\b")
 _HEADER_MODES = {"fully": "fully-async", "coloc": "colocate", "hybri": "hybrid"}
 _VARIANTS = ("vl", "omni", "next", "coder", "oss")
 _VERSION = re.compile(r"[kmrv]\d+(\.\d+)?")
 _SIZE = re.compile(r"\d+(\.\d+)?b(a\d+b)?|a\d+b")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileName:
     """What the path of a script says; None where it says nothing.
 
@@ -55,7 +56,7 @@ class FileName:
     nodes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Header:
     """What the comment at the top of a script says; often copied from another script.
 
@@ -69,9 +70,10 @@ class Header:
 
 def read_header(text: str) -> Header:
     """Return the GPU and node counts of a header and the mode its title names."""
+    text = text.lower()
     gpus = tuple(int(a or b) for a, b in _HEADER_GPUS.findall(text))
     nodes = _HEADER_NODES.search(text)
-    modes = {_HEADER_MODES[match.lower()[:5]] for match in _HEADER_MODE.findall(text)}
+    modes = {_HEADER_MODES[match[:5]] for match in _HEADER_MODE.findall(text)}
     return Header(
         gpus=gpus,
         nodes=int(next(filter(None, nodes.groups()))) if nodes else None,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from perf_doctor.data import table
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.filename import read_file_name
 
 # Beginnings of a name in lower case without separators, the longer first, and the family.
@@ -46,7 +46,7 @@ _SQUEEZED = re.compile(r"(qwen)([23])([1-9])$")  # qwen35 is Qwen3.5
 _JOINED_SIZE = re.compile(r"(\d+(?:\.\d+)?b)(a\d+b)$")  # 35ba3b is 35B-A3B
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelName:
     """A model's name as a person says it.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from typing import Any, Literal
 
 from perf_doctor.data import table
+from perf_doctor.frozen import frozen
 
 Kind = Literal["switch", "int", "float", "str", "json", "bool"]
 
@@ -29,7 +30,7 @@ ABBREVIATED = (SGLANG, TEACHER)
 NEAREST_RATIO = 0.8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """One option as its parser registers it.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.registry import ABBREVIATED, Option, Registry, registry
 from perf_doctor.launch.values import RefusedError, typed
 from perf_doctor.shell.model import Place, Unknown, Word
@@ -16,7 +17,7 @@ _NOWHERE = Place("", 0)
 _MOST_NEAREST = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """One option as it is written: ``words`` are the flag word and the words it takes.
 
@@ -54,7 +55,7 @@ class Setting:
         return self.option.stores(self.flag) if self.option.kind == "switch" else self.value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnknownFlag:
     """A flag no parser of the trainer knows: it and the words after it are dropped silently.
 
@@ -73,7 +74,7 @@ class UnknownFlag:
         return self.word.text.partition("=")[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BadValue:
     """Words argparse itself refuses, ending the start with ``text``."""
 

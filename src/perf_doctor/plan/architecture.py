@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from perf_doctor.frozen import frozen
 
 Source = Literal["flags", "table", "config.json"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatentAttention:
     """Multi-latent attention; ``q_lora_rank`` None: queries are projected at once."""
 
@@ -19,7 +20,7 @@ class LatentAttention:
     v_head_dim: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinearAttention:
     """Gated DeltaNet layers; ``layers`` tells layer by layer which ones are linear."""
 
@@ -31,7 +32,7 @@ class LinearAttention:
     conv_kernel: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpertLayers:
     """The routed experts; ``layers`` tells layer by layer which ones have them.
 
@@ -51,7 +52,7 @@ class ExpertLayers:
         return None if self.layers is None else sum(self.layers)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VisionTower:
     """A vision transformer in front of the language model; sizes are None when not known."""
 
@@ -66,7 +67,7 @@ class VisionTower:
     out_hidden_size: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Architecture:
     """The model: the language model in full, the towers in front of it by the vision's sizes.
 

@@ -6,9 +6,9 @@ optimizer steps: relax/backends/megatron/data.py:55-118.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.parallel import Mesh, Parallel
 from perf_doctor.plan.reading import absent, exactly, is_whole, product, switch, text, whole
@@ -17,7 +17,7 @@ from perf_doctor.plan.roles import Roles
 Sampler = Literal["streaming-token-budget", "seqlen-balanced", "grpo-group"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """The batches of the job; None is not known (or, where said, not given).
 

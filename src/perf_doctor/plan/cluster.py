@@ -6,15 +6,14 @@ relax/backends/megatron/arguments.py:217-243 and 288-291.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.placement import Reserved, actor_layout
 from perf_doctor.plan.reading import product, total, whole
 from perf_doctor.plan.roles import SHARED, Roles
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cluster:
     """The GPUs of the job; every number is None when it is not known.
 

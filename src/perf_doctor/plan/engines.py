@@ -8,9 +8,9 @@ value (same file, 963-986) and so does the teacher (relax/utils/opd/opd_utils.py
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.cluster import Cluster
 from perf_doctor.plan.reading import MOST, exactly, is_whole, mapping, product, text, whole
@@ -47,7 +47,7 @@ _GENRM_OWN = ("dp_size", "pp_size", "ep_size")
 Field = Callable[[str], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Speculative:
     """Speculative decoding; numbers are None when SGLang chooses or they are not known."""
 
@@ -57,7 +57,7 @@ class Speculative:
     num_draft_tokens: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Engines:
     """The engines of one kind; None is not known or, from ``load_format`` on, left to SGLang.
 
@@ -198,7 +198,7 @@ def _sglang(settings: Settings, name: str) -> Any:
     return settings.value(_FIELDS[name])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Layout:
     """What decides how many engines there are."""
 

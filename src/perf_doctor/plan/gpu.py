@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from perf_doctor.data import table
+from perf_doctor.frozen import frozen
 from perf_doctor.plan.accelerator import Accelerator
 
 # What Relax's own recipes run on, by kind of accelerator.
@@ -20,7 +21,7 @@ class UnknownGpuError(ValueError):
     """A ``--gpu`` that names no card or several; the message is one line and lists near names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gpu:
     """One device as the job counts them; numbers are per device, None where nobody publishes one.
 

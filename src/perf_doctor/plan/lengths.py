@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.reading import whole
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lengths:
     """Limits in tokens as the script gives them; None when it gives none or it is not known.
 

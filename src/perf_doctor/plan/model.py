@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.model_name import family, find_model_name, model_config
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.architecture import Architecture
@@ -27,7 +27,7 @@ from perf_doctor.shell.model import Unknown
 _CHECKPOINTS = ("--hf-checkpoint", "--ref-load", "--load")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Model:
     """The model of the job; None is not known.
 

@@ -7,9 +7,9 @@ the same processes (megatron/core/parallel_state.py:790-820).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.cluster import Cluster
 from perf_doctor.plan.reading import (
@@ -25,7 +25,7 @@ from perf_doctor.plan.reading import (
 from perf_doctor.plan.roles import Roles
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mesh:
     """The two meshes of one group of processes.
 
@@ -43,7 +43,7 @@ class Mesh:
     edp: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parallel:
     """How the actor is divided, and the roles that only run forward passes.
 

@@ -6,12 +6,11 @@ layers; equal to megatron-core on the cases of ``tests/plan``. Left out: towers,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from perf_doctor.frozen import frozen
 from perf_doctor.plan.architecture import Architecture, ExpertLayers, LatentAttention
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameters:
     """Parameter counts; ``active`` are those that one token uses."""
 

@@ -5,8 +5,7 @@ megatron/core/transformer/transformer_block.py:85-185 and megatron/training/argu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.reading import absent, exactly, given_whole, known, switch
 
@@ -14,7 +13,7 @@ from perf_doctor.plan.reading import absent, exactly, given_whole, known, switch
 MOST_STAGES = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pipeline:
     """The stages of the actor's pipeline.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.accelerator import accelerator, accelerator_evidence
 from perf_doctor.plan.assumptions import make_assumptions
@@ -27,7 +28,7 @@ from perf_doctor.plan.training import Training, read_training
 RELAX_VERSION = "13cc7ca (2026-07)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Framework:
     """The program that takes the words; ``version`` is the one whose rules are applied."""
 
@@ -36,7 +37,7 @@ class Framework:
     assumed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """The job of one launch; everywhere inside, None means not known unless a field says more.
 

@@ -6,15 +6,15 @@ Everything here leaves a None in the plan; the start-up checks tell the reader w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Setting, Settings
 from perf_doctor.plan.reading import MOST, is_whole
 from perf_doctor.shell.model import Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """One sentence about one setting; ``setting`` is None when something is missing."""
 

@@ -7,9 +7,9 @@ for is never started (relax/core/controller.py:341-369).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.placement import (
     GenRM,
@@ -42,7 +42,7 @@ _ASYNC = ("actor", "rollout", "advantages", "reference", "actor_fwd")
 SHARED = ("actor", "rollout", "genrm")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Roles:
     """The roles of the job and their GPUs.
 

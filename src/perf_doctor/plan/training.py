@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.reading import number, switch, text, whole
 from perf_doctor.plan.roles import Roles
@@ -16,7 +16,7 @@ Precision = Literal["bf16", "fp16", "fp8"]
 _QUANTIZED_TRAINING = ("OPEN_TRAINING_INT4_FAKE_QAT_FLAG", "OPEN_TRAINING_INT4_GROUP_SIZE")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recompute:
     """Which activations are computed again; None where the script sets nothing.
 
@@ -30,7 +30,7 @@ class Recompute:
     loss_function: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Optimizer:
     """The optimizer and where its state lives.
 
@@ -54,7 +54,7 @@ class Optimizer:
     overlap_param_gather: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offload:
     """Whether trainer and engines leave the GPUs to each other, as in force; None: not known."""
 
@@ -62,7 +62,7 @@ class Offload:
     rollout: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Experts:
     """How tokens reach their experts.
 
@@ -78,7 +78,7 @@ class Experts:
     load_balancing: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Training:
     """What one training step keeps and computes.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perf_doctor.plan.plan import Plan
 from perf_doctor.inert import inert
+from perf_doctor.plan.plan import Plan
 
 _MULTIMODAL = ("image", "audio", "omni")
 

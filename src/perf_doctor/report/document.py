@@ -9,6 +9,8 @@ from typing import Final
 
 from perf_doctor._version import __version__
 from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.estimate.explain import explain
+from perf_doctor.estimate.interval import Interval
 from perf_doctor.launch.settings import Setting
 from perf_doctor.report.context import context_object
 from perf_doctor.report.flags import changed_flags, value_text
@@ -19,7 +21,7 @@ from perf_doctor.shell.model import Unknown
 
 SCHEMA_VERSION: Final = "1"
 _TOOL: Final = {"name": "perf-doctor", "version": __version__}
-_INTERVAL: Final = {"low": None, "expected": None, "high": None}
+_INTERVAL: Final[dict[str, float | None]] = {"low": None, "expected": None, "high": None}
 
 
 def json_report(diagnoses: Sequence[Diagnosis]) -> str:
@@ -61,6 +63,28 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
         **masked,
         **({"variants": variants} if diagnosis.condition is None else {}),
     }
+
+
+def estimate_document(diagnosis: Diagnosis, *, explained: bool = False) -> dict[str, object]:
+    """Return the estimate alone, with how each figure comes about when ``explained``."""
+    body: dict[str, object] = {
+        "context": dict(context_object(diagnosis.plan)),
+        "memory": _memory(diagnosis),
+        "time": _time(),
+    }
+    if explained:
+        body["explanations"] = [
+            {
+                "phase": p.phase,
+                "role": p.role,
+                "pp_stage": p.pp_stage,
+                "figures": list(map(str, told)),
+            }
+            for p in diagnosis.memory.phases
+            if (told := explain(diagnosis.memory, p))
+        ]
+    masked = {key: _masked(value, diagnosis) for key, value in body.items()}
+    return {"schema_version": SCHEMA_VERSION, "tool": _TOOL, "script": diagnosis.script, **masked}
 
 
 def _masked(value: object, diagnosis: Diagnosis) -> object:
@@ -155,14 +179,35 @@ def _finding(diagnosis: Diagnosis, finding: Finding) -> dict[str, object]:
 
 
 def _memory(diagnosis: Diagnosis) -> dict[str, object]:
+    memory = diagnosis.memory
     return {
-        "capacity_gib": diagnosis.plan.gpu.usable_gib,
-        "fits": None,
-        "fits_host": None,
-        "peak_gib": dict(_INTERVAL),
-        "peak_phase": None,
-        "phases": [],
-        "host_gib_per_node": dict(_INTERVAL),
+        "capacity_gib": memory.capacity_gib,
+        "fits": memory.fits,
+        "fits_host": memory.fits_host,
+        "peak_gib": _interval(memory.peak_gib),
+        "peak_phase": memory.peak_phase,
+        "phases": [
+            {
+                "phase": phase.phase,
+                "role": phase.role,
+                "pp_stage": phase.pp_stage,
+                "total_gib": _interval(phase.total_gib),
+                "components": {k: round(v, 3) for k, v in phase.components._asdict().items()},
+            }
+            for phase in memory.phases
+        ],
+        "host_gib_per_node": _interval(memory.host_gib_per_node),
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None]:
+    """Return an interval to the hundredth, which is finer than it is known."""
+    if interval is None:
+        return dict(_INTERVAL)
+    return {
+        "low": round(interval.low, 2),
+        "expected": round(interval.expected, 2),
+        "high": round(interval.high, 2),
     }
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.inert import code, inert, plain_or_code, prose, shortened
 from perf_doctor.report.context import context_line
 from perf_doctor.report.flags import changed_flags, row_text
-from perf_doctor.inert import code, inert, plain_or_code, prose, shortened
 from perf_doctor.rules.judgement import Finding, SettingRow
 
 MAX_CHARS: Final = 8_000

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.estimate.memory import verdict_line
 from perf_doctor.inert import inert
 
 
 def notes(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield one line for each note, safe to print."""
+    """Yield the verdict on memory, then one line for each note, safe to print."""
+    yield inert(verdict_line(diagnosis.memory))
     for note in diagnosis.notes:
         yield inert(diagnosis.redactor.redact(str(note)))
     for variant in diagnosis.variants:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.estimate.memory import verdict_line
+from perf_doctor.inert import inert, shortened
 from perf_doctor.launch.settings import Setting
 from perf_doctor.plan.plan import Plan
 from perf_doctor.report.context import context_line, shown
-from perf_doctor.inert import inert, shortened
 from perf_doctor.shell.model import Word
 
 
@@ -19,6 +20,7 @@ def show_report(diagnosis: Diagnosis) -> str:
         inert(diagnosis.script),
         context_line(diagnosis.plan),
         f"runs {inert(' '.join(trainer.program))} with {len(trainer.argv)} words",
+        inert(verdict_line(diagnosis.memory)),
         "",
         "derived",
         *_table(_derived(diagnosis.plan)),

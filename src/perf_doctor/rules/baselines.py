@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from perf_doctor.data import table
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.model_name import known_model
 from perf_doctor.launch.settings import Settings, read_settings
 from perf_doctor.rules.catalog import Field
 from perf_doctor.rules.facts import vocabulary
+from perf_doctor.rules.model import CatalogError
 from perf_doctor.rules.position import Located, RuleError, nearest_name
-from perf_doctor.rules.rule import CatalogError
 from perf_doctor.shell.model import Place, Word
 
 REQUIRED: Final = (
@@ -40,7 +41,7 @@ _GPUS = re.compile(r"(?P<gpus>[1-9]\d{0,5})(?: \((?P<roles>[^()]+)\))?$")
 _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?$")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Baseline:
     """A configuration that is known to work.
 

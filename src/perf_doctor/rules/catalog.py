@@ -9,7 +9,7 @@ error: a rule file never loses a rule in silence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -187,9 +187,9 @@ def _joined(first: Located, text: str, line: int, column: int) -> Located:
     return Located(f"{first.text} {text}", first.file, (*first.starts, start))
 
 
-def duplicate_ids(sections: Sequence[Section]) -> Iterable[RuleError]:
-    """Yield an error for every rule whose id another rule had before."""
-    seen: dict[str, Place] = {}
+def duplicate_ids(sections: Sequence[Section], taken: Mapping[str, Place]) -> Iterable[RuleError]:
+    """Yield an error for every rule whose id is taken, or was by a section before it."""
+    seen = dict(taken)
     for section in sections:
         first = seen.setdefault(section.id, section.place)
         if first is not section.place:

@@ -6,19 +6,12 @@ needs no launch: it runs when a catalog is loaded, and a mistake is an error wit
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
-from perf_doctor.rules.expression import (
-    MAX_DEPTH,
-    MAX_INTEGER,
-    MAX_NODES,
-    REFUSED,
-    Expression,
-)
+from perf_doctor.rules.expression import MAX_INTEGER, Expression, Node
 from perf_doctor.rules.functions import FUNCTIONS, Function
-from perf_doctor.rules.position import nearest_name
+from perf_doctor.rules.position import RuleError, nearest_name
 
 
 class Type(NamedTuple):
@@ -81,72 +74,57 @@ def check_expression(expression: Expression, vocabulary: Vocabulary) -> Type:
 
 
 class _Check:
-    """One expression against one vocabulary; a node of no method is not part of the language."""
+    """One expression against one vocabulary."""
 
     def __init__(self, expression: Expression, vocabulary: Vocabulary) -> None:
         self.expression = expression
         self.vocabulary = vocabulary
-        self.nodes = self.depth = 0
 
-    def of(self, node: ast.expr) -> Type:
+    def of(self, node: Node) -> Type:
         """Return the type of a part of the expression."""
-        self.nodes += 1
-        self.depth += 1
-        if self.nodes > MAX_NODES:
-            raise self.expression.error(node, f"an expression of more than {MAX_NODES} parts")
-        if self.depth > MAX_DEPTH:
-            raise self.expression.error(node, f"an expression nested more than {MAX_DEPTH} deep")
-        check = _METHODS.get(type(node))
-        if check is None:
-            self._refuse(node, node)
-        found = check(self, node)
-        self.depth -= 1
-        return found
+        return _METHODS[node[0]](self, node)
 
-    def _refuse(self, node: ast.expr, foreign: ast.AST) -> NoReturn:
-        name = REFUSED.get(type(foreign), f"'{type(foreign).__name__}'")
-        raise self.expression.error(node, f"{name} is not part of an expression")
+    def _foreign(self, node: Node) -> NoReturn:
+        raise self._refusal(node, node[3])
 
-    def _constant(self, node: ast.Constant) -> Type:
-        value = node.value
-        found = _CONSTANTS.get(type(value))
-        if found is None:
-            raise self.expression.error(node, f"{value!r:.40} is not part of an expression")
+    def _refusal(self, node: Node, what: str) -> RuleError:
+        return self.expression.error(node, f"{what} is not part of an expression")
+
+    def _value(self, node: Node) -> Type:
+        value = node[3]
         if isinstance(value, int | float) and not abs(value) <= MAX_INTEGER:
             raise self.expression.error(node, "a number beyond 2^63")
-        return found
+        return _CONSTANTS[type(value)]
 
-    def _list(self, node: ast.Tuple | ast.List) -> Type:
-        for item in node.elts:
-            if not isinstance(item, ast.Constant) or item.value is None:
+    def _list(self, node: Node) -> Type:
+        for item in node[4:]:
+            if item[0] != "value" or item[3] is None:
                 raise self.expression.error(item, "a list may hold numbers and text only")
             self.of(item)
         return LIST
 
-    def _connective(self, node: ast.BoolOp) -> Type:
-        for part in node.values:
+    def _connective(self, node: Node) -> Type:
+        for part in node[4:]:
             self._need(part, "bool")
         return BOOL
 
-    def _unary(self, node: ast.UnaryOp) -> Type:
-        if not isinstance(node.op, (ast.Not, ast.USub)):
-            self._refuse(node, node.op)
-        kind = BOOL if isinstance(node.op, ast.Not) else NUMBER
-        self._need(node.operand, kind.kind)
+    def _unary(self, node: Node) -> Type:
+        operator, operand = node[3:]
+        kind = BOOL if operator == "not" else NUMBER
+        self._need(operand, kind.kind)
         return kind
 
-    def _arithmetic(self, node: ast.BinOp) -> Type:
-        if not isinstance(node.op, _ARITHMETIC):
-            self._refuse(node, node.op)
-        self._need(node.left, "number")
-        self._need(node.right, "number")
+    def _arithmetic(self, node: Node) -> Type:
+        for part in node[4:]:
+            self._need(part, "number")
         return NUMBER
 
-    def _conditional(self, node: ast.IfExp) -> Type:
-        self._need(node.test, "bool")
-        return self._same(node, self.of(node.body), self.of(node.orelse))
+    def _conditional(self, node: Node) -> Type:
+        test, body, orelse = node[4:]
+        self._need(test, "bool")
+        return self._same(node, self.of(body), self.of(orelse))
 
-    def _need(self, node: ast.expr, kind: str) -> Type:
+    def _need(self, node: Node, kind: str) -> Type:
         """Return the type of ``node``; raise unless it can serve as ``kind``."""
         found = self.of(node)
         allowed = ("list", "json", "text") if kind == "collection" else (kind,)
@@ -159,43 +137,43 @@ class _Check:
             f"{_NEED.get(found.kind, 'None')}{hint}",
         )
 
-    def _fact(self, node: ast.Name) -> Type:
-        found = self.vocabulary.facts.get(node.id)
+    def _fact(self, node: Node) -> Type:
+        name = node[3]
+        found = self.vocabulary.facts.get(name)
         if found is None:
             known = [*self.vocabulary.facts, *FUNCTIONS]
             raise self.expression.error(
-                node, f"there is no fact {node.id!r}", nearest_name(node.id, known)
+                node, f"there is no fact {name!r}", nearest_name(name, known)
             )
         return found
 
-    def _comparison(self, node: ast.Compare) -> Type:
-        left_node, left = node.left, self.of(node.left)
-        for operator, right_node in zip(node.ops, node.comparators, strict=True):
-            if isinstance(operator, (ast.Is, ast.IsNot)):
-                self._refuse(node, operator)
-            if isinstance(operator, (ast.In, ast.NotIn)):
+    def _comparison(self, node: Node) -> Type:
+        operators, left_node, *others = node[3:]
+        left = self.of(left_node)
+        for operator, right_node in zip(operators, others, strict=True):
+            if operator in _IDENTITY:
+                raise self._refusal(node, _IDENTITY[operator])
+            if operator in ("in", "not in"):
                 right = self._membership(left, right_node)
             else:
                 right = self.of(right_node)
-                ordering = not isinstance(operator, (ast.Eq, ast.NotEq))
-                self._comparable(node, left, right, ordering=ordering)
+                self._comparable(node, left, right, ordering=operator not in ("==", "!="))
                 self._choice(left, right_node)
                 self._choice(right, left_node)
             left_node, left = right_node, right
         return BOOL
 
-    def _membership(self, left: Type, right_node: ast.expr) -> Type:
+    def _membership(self, left: Type, right_node: Node) -> Type:
         right = self.of(right_node)
         if right.kind not in ("list", "json", "any"):
             raise self.expression.error(right_node, "a list is needed after 'in'")
-        if isinstance(right_node, (ast.Tuple, ast.List)):
-            for item in right_node.elts:
-                assert isinstance(item, ast.Constant)
-                self._comparable(item, left, _CONSTANTS[type(item.value)], ordering=False)
+        if right_node[0] == "list":
+            for item in right_node[4:]:
+                self._comparable(item, left, _CONSTANTS[type(item[3])], ordering=False)
                 self._choice(left, item)
         return right
 
-    def _comparable(self, node: ast.expr, left: Type, right: Type, *, ordering: bool) -> None:
+    def _comparable(self, node: Node, left: Type, right: Type, *, ordering: bool) -> None:
         kinds = {left.kind, right.kind} - {"any"}
         if ordering and kinds - {"number"}:
             raise self.expression.error(node, "only numbers have an order")
@@ -203,18 +181,19 @@ class _Check:
             first, second = sorted(kinds - {"none"})
             raise self.expression.error(node, f"{_NEED[first]} never equals {_NEED[second]}")
 
-    def _choice(self, type_: Type, node: ast.expr) -> None:
+    def _choice(self, type_: Type, node: Node) -> None:
         """Raise if a literal is compared with something that never has that text."""
-        if not type_.choices or not isinstance(node, ast.Constant):
+        text = node[3]
+        if not type_.choices or node[0] != "value" or not isinstance(text, str):
             return
-        if isinstance(node.value, str) and node.value not in type_.choices:
+        if text not in type_.choices:
             raise self.expression.error(
                 node,
-                f"{node.value!r} is none of {', '.join(type_.choices[:12])}",
-                nearest_name(node.value, list(type_.choices)),
+                f"{text!r} is none of {', '.join(type_.choices[:12])}",
+                nearest_name(text, list(type_.choices)),
             )
 
-    def _same(self, node: ast.expr, first: Type, second: Type) -> Type:
+    def _same(self, node: Node, first: Type, second: Type) -> Type:
         if first.kind == second.kind:
             return Type(first.kind)
         kinds = {first.kind, second.kind} - {"none", "any"}
@@ -222,10 +201,10 @@ class _Check:
             raise self.expression.error(node, "the two outcomes are of different kinds")
         return Type(kinds.pop()) if kinds and "any" not in (first.kind, second.kind) else ANY
 
-    def _call(self, node: ast.Call) -> Type:
-        if not isinstance(node.func, ast.Name) or node.keywords:
+    def _call(self, node: Node) -> Type:
+        name, *arguments = node[3:]
+        if name is None:
             raise self.expression.error(node, "only calls such as min(a, b) are possible")
-        name = node.func.id
         function = FUNCTIONS.get(name)
         if function is None:
             raise self.expression.error(
@@ -234,46 +213,47 @@ class _Check:
         self._count(node, name, function)
         types = [
             self._argument(argument, function.takes[min(index, len(function.takes) - 1)])
-            for index, argument in enumerate(node.args)
+            for index, argument in enumerate(arguments)
         ]
         if function.gives == "first":
             return self._same(node, types[0], types[1])
         return types[0] if function.gives == "option" else Type(function.gives)
 
-    def _count(self, node: ast.Call, name: str, function: Function) -> None:
-        count, needed = len(node.args), len(function.takes)
+    def _count(self, node: Node, name: str, function: Function) -> None:
+        count, needed = len(node[4:]), len(function.takes)
         if count == needed or (function.variadic and count > needed):
             return
         raise self.expression.error(node, f"{name}() takes {needed} argument(s), not {count}")
 
-    def _argument(self, node: ast.expr, kind: str) -> Type:
+    def _argument(self, node: Node, kind: str) -> Type:
         if kind not in ("flag", "flags"):
             return self._need(node, kind)
-        if kind == "flags" and isinstance(node, ast.Name) and node.id == "flags":
+        flag = node[3]
+        if kind == "flags" and node[0] == "fact" and flag == "flags":
             return LIST
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        if node[0] != "value" or not isinstance(flag, str):
             raise self.expression.error(
                 node, 'a flag in quotes is needed here, such as "--colocate"'
             )
-        found = self.vocabulary.option(node.value)
+        found = self.vocabulary.option(flag)
         if found is None:
             raise self.expression.error(
-                node, f"there is no option {node.value}", self.vocabulary.nearest_option(node.value)
+                node, f"there is no option {flag}", self.vocabulary.nearest_option(flag)
             )
         return found
 
 
-_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
+_IDENTITY = {"is": "'is'; write ==", "is not": "'is not'; write !="}
 _CONSTANTS = {bool: BOOL, int: NUMBER, float: NUMBER, str: TEXT, type(None): NONE}
-_METHODS: Mapping[type[ast.AST], Callable[[_Check, Any], Type]] = {
-    ast.Constant: _Check._constant,
-    ast.Name: _Check._fact,
-    ast.Tuple: _Check._list,
-    ast.List: _Check._list,
-    ast.BoolOp: _Check._connective,
-    ast.UnaryOp: _Check._unary,
-    ast.BinOp: _Check._arithmetic,
-    ast.Compare: _Check._comparison,
-    ast.IfExp: _Check._conditional,
-    ast.Call: _Check._call,
+_METHODS: Mapping[str, Callable[[_Check, Node], Type]] = {
+    "value": _Check._value,
+    "fact": _Check._fact,
+    "list": _Check._list,
+    "connective": _Check._connective,
+    "unary": _Check._unary,
+    "arithmetic": _Check._arithmetic,
+    "compare": _Check._comparison,
+    "if": _Check._conditional,
+    "call": _Check._call,
+    "foreign": _Check._foreign,
 }

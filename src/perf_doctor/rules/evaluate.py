@@ -13,13 +13,12 @@ kind of model does not have) or *unknown* (bash would know it, a reader of the s
 
 from __future__ import annotations
 
-import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from perf_doctor.rules.expression import Expression
+from perf_doctor.rules.expression import Expression, Node
 from perf_doctor.rules.functions import FUNCTIONS, LIMIT, Flags, Scalar, Value
 from perf_doctor.shell.model import Unknown
 
@@ -45,19 +44,19 @@ class Step(NamedTuple):
     is_name: bool
 
 
-_ARITHMETIC: Mapping[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+_ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
 }
-_ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+_ORDER: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 
 
@@ -90,15 +89,14 @@ class _Evaluation:
         self.scope = scope
         self.steps = steps
 
-    def of(self, node: ast.expr) -> Value:
+    def of(self, node: Node) -> Value:
         """Return the value of a part of the expression, and record it when a trace is wanted."""
-        value = _METHODS[type(node)](self, node)
-        if self.steps is not None and not isinstance(node, (ast.Constant, ast.Tuple, ast.List)):
-            text = self.expression.segment(node)
-            self.steps.append(Step(text, value, isinstance(node, ast.Name)))
+        value = _METHODS[node[0]](self, node)
+        if self.steps is not None and node[0] not in ("value", "list"):
+            self.steps.append(Step(self.expression.segment(node), value, node[0] == "fact"))
         return value
 
-    def truth(self, node: ast.expr) -> bool | Unknown:
+    def truth(self, node: Node) -> bool | Unknown:
         """Return the value of a part that is a condition."""
         value = self.of(node)
         if value is None:
@@ -107,26 +105,21 @@ class _Evaluation:
             return value
         raise self._mismatch(node, "a condition", value)
 
-    def _constant(self, node: ast.Constant) -> Value:
-        assert isinstance(node.value, bool | int | float | str | None)
-        return node.value
+    def _value(self, node: Node) -> Value:
+        value: Scalar = node[3]
+        return value
 
-    def _fact(self, node: ast.Name) -> Value:
-        return self.scope.fact(node.id)
+    def _fact(self, node: Node) -> Value:
+        return self.scope.fact(node[3])
 
-    def _list(self, node: ast.Tuple | ast.List) -> Value:
-        return tuple(self._scalar(item) for item in node.elts)
+    def _list(self, node: Node) -> Value:
+        return tuple(item[3] for item in node[4:])
 
-    def _scalar(self, node: ast.expr) -> Scalar:
-        assert isinstance(node, ast.Constant)
-        assert isinstance(node.value, bool | int | float | str)
-        return node.value
-
-    def _connective(self, node: ast.BoolOp) -> bool | Unknown:
+    def _connective(self, node: Node) -> bool | Unknown:
         """Kleene's ``and`` and ``or``: the first part that decides wins, an unknown one waits."""
-        deciding = isinstance(node.op, ast.Or)
+        deciding = node[3] == "or"
         waiting: Unknown | None = None
-        for part in node.values:
+        for part in node[4:]:
             value = self.truth(part)
             if isinstance(value, Unknown):
                 waiting = waiting or value
@@ -134,22 +127,24 @@ class _Evaluation:
                 return deciding
         return waiting or not deciding
 
-    def _unary(self, node: ast.UnaryOp) -> Value:
-        if isinstance(node.op, ast.Not):
-            value = self.truth(node.operand)
+    def _unary(self, node: Node) -> Value:
+        operator_, operand = node[3:]
+        if operator_ == "not":
+            value = self.truth(operand)
             return value if isinstance(value, Unknown) else not value
-        number = self._number(node.operand)
+        number = self._number(operand)
         return number if number is None or isinstance(number, Unknown) else -number
 
-    def _conditional(self, node: ast.IfExp) -> Value:
-        test = self.truth(node.test)
+    def _conditional(self, node: Node) -> Value:
+        test_node, body_node, else_node = node[4:]
+        test = self.truth(test_node)
         if not isinstance(test, Unknown):
-            return self.of(node.body if test else node.orelse)
-        body, orelse = self.of(node.body), self.of(node.orelse)
+            return self.of(body_node if test else else_node)
+        body, orelse = self.of(body_node), self.of(else_node)
         same = type(body) is type(orelse) and body == orelse
         return body if same else test
 
-    def _number(self, node: ast.expr) -> float | Unknown | None:
+    def _number(self, node: Node) -> float | Unknown | None:
         value = self.of(node)
         if value is None or isinstance(value, Unknown):
             return value
@@ -157,32 +152,34 @@ class _Evaluation:
             raise self._mismatch(node, "a number", value)
         return value
 
-    def _arithmetic(self, node: ast.BinOp) -> Value:
-        left, right = self._number(node.left), self._number(node.right)
+    def _arithmetic(self, node: Node) -> Value:
+        sign, left_node, right_node = node[3:]
+        left, right = self._number(left_node), self._number(right_node)
         if left is None or right is None:
             return None
         if isinstance(left, Unknown) or isinstance(right, Unknown):
-            if right == 0 and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):
+            if right == 0 and sign in ("/", "//", "%"):
                 return None
             return left if isinstance(left, Unknown) else right
         try:
-            return self._bounded(node, _ARITHMETIC[type(node.op)](left, right))
+            return self._bounded(node, _ARITHMETIC[sign](left, right))
         except ZeroDivisionError:
             return None
         except OverflowError:
             raise self.expression.error(node, "the result is too large") from None
 
-    def _bounded(self, node: ast.expr, value: float) -> float:
+    def _bounded(self, node: Node, value: float) -> float:
         if not abs(value) <= LIMIT:
             raise self.expression.error(node, "the result is beyond 2^63")
         return value
 
-    def _comparison(self, node: ast.Compare) -> bool | Unknown:
-        left_node, waiting = node.left, None
+    def _comparison(self, node: Node) -> bool | Unknown:
+        signs, left_node, *others = node[3:]
+        waiting: Unknown | None = None
         left = self.of(left_node)
-        for compare, right_node in zip(node.ops, node.comparators, strict=True):
+        for sign, right_node in zip(signs, others, strict=True):
             right = self.of(right_node)
-            value = self._compare(node, compare, (left_node, left), (right_node, right))
+            value = self._compare(sign, (left_node, left), (right_node, right))
             if value is False:
                 return False
             if isinstance(value, Unknown):
@@ -191,38 +188,33 @@ class _Evaluation:
         return waiting or True
 
     def _compare(
-        self,
-        node: ast.Compare,
-        compare: ast.cmpop,
-        first: tuple[ast.expr, Value],
-        second: tuple[ast.expr, Value],
+        self, sign: str, first: tuple[Node, Value], second: tuple[Node, Value]
     ) -> bool | Unknown:
         (left_node, left), (right_node, right) = first, second
-        if isinstance(compare, (ast.Eq, ast.NotEq)) and (
-            _is_none(left_node) or _is_none(right_node)
-        ):
-            return _negated_if(_absent(left, right), isinstance(compare, ast.NotEq))
+        negated = sign in ("!=", "not in")
+        if sign in ("==", "!=") and (_is_none(left_node) or _is_none(right_node)):
+            return _negated_if(_absent(left, right), negated)
         if left is None or right is None:
             return False
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             return left if isinstance(left, Unknown) else right  # type: ignore[return-value]
-        if isinstance(compare, (ast.In, ast.NotIn)):
+        if sign in ("in", "not in"):
             if not isinstance(right, (tuple, Mapping)):
                 raise self._mismatch(right_node, "a list", right)
-            return _negated_if(_member(left, right), isinstance(compare, ast.NotIn))
-        if isinstance(compare, (ast.Eq, ast.NotEq)):
-            return _negated_if(_equal(left, right), isinstance(compare, ast.NotEq))
+            return _negated_if(_member(left, right), negated)
+        if sign in ("==", "!="):
+            return _negated_if(_equal(left, right), negated)
         for side, value in (first, second):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise self._mismatch(side, "a number", value)
-        return _ORDER[type(compare)](left, right)  # type: ignore[arg-type]
+        return _ORDER[sign](left, right)  # type: ignore[arg-type]
 
-    def _call(self, node: ast.Call) -> Value:
-        assert isinstance(node.func, ast.Name)
-        function = FUNCTIONS[node.func.id]
-        arguments = [self.of(argument) for argument in node.args]
+    def _call(self, node: Node) -> Value:
+        name, *argument_nodes = node[3:]
+        function = FUNCTIONS[name]
+        arguments = [self.of(argument) for argument in argument_nodes]
         if not function.takes_absent:
-            if any(argument is None for argument in arguments):
+            if None in arguments:
                 return None
             for argument in arguments:
                 if isinstance(argument, Unknown):
@@ -233,18 +225,18 @@ class _Evaluation:
         try:
             result = function.call(*extra, *arguments)
         except (TypeError, ValueError, OverflowError, AttributeError):
-            raise self.expression.error(node, f"{node.func.id}() cannot take this") from None
+            raise self.expression.error(node, f"{name}() cannot take this") from None
         if isinstance(result, float) and not math.isfinite(result):
             raise self.expression.error(node, "the result is too large")
         return result
 
-    def _mismatch(self, node: ast.expr, needed: str, value: object) -> Exception:
+    def _mismatch(self, node: Node, needed: str, value: object) -> Exception:
         text = self.expression.segment(node)
         return self.expression.error(node, f"{needed} is needed, and `{text}` is {value!r:.60}")
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_none(node: Node) -> bool:
+    return node[0] == "value" and node[3] is None
 
 
 def _absent(left: Value, right: Value) -> bool | Unknown:
@@ -267,15 +259,14 @@ def _member(left: Value, right: tuple[object, ...] | Mapping[str, object]) -> bo
     return any(_equal(left, item) for item in right)  # type: ignore[arg-type]
 
 
-_METHODS: Mapping[type[ast.AST], Callable[[_Evaluation, Any], Value]] = {
-    ast.Constant: _Evaluation._constant,
-    ast.Name: _Evaluation._fact,
-    ast.Tuple: _Evaluation._list,
-    ast.List: _Evaluation._list,
-    ast.BoolOp: _Evaluation._connective,
-    ast.UnaryOp: _Evaluation._unary,
-    ast.BinOp: _Evaluation._arithmetic,
-    ast.Compare: _Evaluation._comparison,
-    ast.IfExp: _Evaluation._conditional,
-    ast.Call: _Evaluation._call,
+_METHODS: Mapping[str, Callable[[_Evaluation, Node], Value]] = {
+    "value": _Evaluation._value,
+    "fact": _Evaluation._fact,
+    "list": _Evaluation._list,
+    "connective": _Evaluation._connective,
+    "unary": _Evaluation._unary,
+    "arithmetic": _Evaluation._arithmetic,
+    "compare": _Evaluation._comparison,
+    "if": _Evaluation._conditional,
+    "call": _Evaluation._call,
 }

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.registry import registry
 from perf_doctor.launch.settings import read_settings
 from perf_doctor.plan.plan import build_plan
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judge import judge
 from perf_doctor.rules.judgement import Judgement
+from perf_doctor.rules.model import Catalog, Example, Rule
 from perf_doctor.rules.position import RuleError, nearest_name
-from perf_doctor.rules.rule import Catalog, Example, Rule
 from perf_doctor.shell.model import Place, Word
 
 DEFAULT_JOB = "dense"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What a rule said about one of its examples; ``right`` when it is what the example demands."""
 

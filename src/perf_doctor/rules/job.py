@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from perf_doctor.estimate.memory import MemoryEstimate, estimate_memory
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Setting, Settings
 from perf_doctor.plan.plan import Plan, build_plan
 from perf_doctor.rules.functions import Value
@@ -12,7 +14,7 @@ from perf_doctor.rules.template import FlagChanges
 from perf_doctor.shell.model import Place, Unknown, Word
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaunchFlags:
     """The options of the launch as the functions of the rule language ask for them."""
 
@@ -32,14 +34,15 @@ class LaunchFlags:
         return self.settings.on(flag)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """A launch to be judged.
 
     ``cut`` are words that a comment or a missing backslash kept from the launch; ``unpassed``
     are arrays of flags that it never uses. ``cluster_gpus`` is None where nothing tells how large
     the cluster is. ``replan`` makes the plan of other settings of the same job; without it the
-    plan is made from what this one keeps. ``known`` holds the facts that were worked out.
+    plan is made from what this one keeps. ``host_ram_gb`` is the memory of a node in GB (1e9), None
+    where nobody told. ``known`` holds the facts that were worked out.
     """
 
     plan: Plan
@@ -47,7 +50,9 @@ class Job:
     unpassed: Mapping[str, Place] = field(default_factory=dict)
     cluster_gpus: int | None = None
     replan: Callable[[Settings], Plan] | None = None
+    host_ram_gb: float | None = None
     known: dict[str, Value] = field(default_factory=dict, repr=False, compare=False)
+    _memory: list[MemoryEstimate] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def settings(self) -> Settings:
@@ -59,12 +64,19 @@ class Job:
         """What the script itself sets in the environment of the job."""
         return self.plan.environment or {}
 
+    @property
+    def memory(self) -> MemoryEstimate:
+        """The memory of the job, estimated when it is first asked for."""
+        if not self._memory:
+            self._memory.append(_estimated(self.plan, self.host_ram_gb))
+        return self._memory[0]
+
     def changed(self, changes: FlagChanges) -> Job:
         """Return the job with these options set and removed."""
         words = {flag: None if text is True else str(text) for flag, text in changes.set.items()}
         settings = self.settings.replace(words, changes.unset)
         plan = (self.replan or self._planned_again)(settings)
-        return Job(plan, self.cut, self.unpassed, self.cluster_gpus, self.replan)
+        return Job(plan, self.cut, self.unpassed, self.cluster_gpus, self.replan, self.host_ram_gb)
 
     def _planned_again(self, settings: Settings) -> Plan:
         plan = self.plan
@@ -84,3 +96,12 @@ class Job:
             for loser in setting.overrides[-1:]
             if loser.stored != setting.stored
         )
+
+
+def _estimated(plan: Plan, host_ram_gb: float | None) -> MemoryEstimate:
+    """Return the estimate; one that fails costs nobody the rest of the report."""
+    try:
+        return estimate_memory(plan, host_ram_gb=host_ram_gb)
+    except Exception as error:
+        failure = f"the estimate failed ({type(error).__name__})"
+        return MemoryEstimate(capacity_gib=plan.gpu.usable_gib, unknown=failure)

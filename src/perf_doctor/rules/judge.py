@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from perf_doctor.frozen import frozen
 from perf_doctor.rules.evaluate import Scope, holds, trace
-from perf_doctor.rules.expression import Expression
+from perf_doctor.rules.expression import Expression, reads
 from perf_doctor.rules.facts import fact, setting_rows
 from perf_doctor.rules.functions import Flags, Value
 from perf_doctor.rules.job import Job, LaunchFlags
 from perf_doctor.rules.judgement import Cost, Finding, Fix, Judgement
+from perf_doctor.rules.model import SEVERITIES, Case, Catalog, Rule
 from perf_doctor.rules.quote import quoted
-from perf_doctor.rules.rule import SEVERITIES, Case, Catalog, Rule
 from perf_doctor.rules.template import FlagChanges, changes, show
 from perf_doctor.shell.model import Unknown
 
 MAX_FACTS_IN_REASON = 4
 
+_FAILED = object()
 
-@dataclass(frozen=True, slots=True)
-class _RuleScope:
+
+@frozen
+class RuleScope:
     """The facts of a job as one rule sees them: ``flags`` stands for the rule's own Flags."""
 
     job: Job
     own_flags: tuple[str, ...]
-
-    @property
-    def flags(self) -> Flags:
-        return LaunchFlags(self.job.settings)
+    flags: Flags
 
     def fact(self, name: str) -> Value:
+        """Return a fact; ``flags`` are the options in the rule's own Flags field."""
         return self.own_flags if name == "flags" else fact(self.job, name)
 
 
@@ -74,7 +74,7 @@ class _Court:
             return _needs_judgement(rule, f"rule broken: {quoted(str(error))}")
 
     def _judge(self, rule: Rule) -> Judgement:
-        scope = _RuleScope(self.job, rule.flags)
+        scope = scope_of(rule, self.job)
         framework = self.job.plan.framework.name
         if rule.framework not in (None, framework):
             return _not_applicable(rule, lambda: f"about {rule.framework}, not {framework}")
@@ -92,7 +92,7 @@ class _Court:
         finding = self._finding(rule, checked.held, scope)
         return Judgement(rule.id, "applies", lambda: finding.cost.text, finding)
 
-    def _finding(self, rule: Rule, held: Sequence[Case], scope: _RuleScope) -> Finding:
+    def _finding(self, rule: Rule, held: Sequence[Case], scope: RuleScope) -> Finding:
         texts = [(case.cost or rule.cost) for case in held]
         filled = [template.fill(scope) for template in texts if template is not None]
         severity = max((case.severity or rule.severity[0] for case in held), key=SEVERITIES.index)
@@ -111,7 +111,7 @@ class _Court:
             skip_if=rule.skip_when,
         )
 
-    def _ways(self, rule: Rule, scope: _RuleScope) -> Iterator[FlagChanges]:
+    def _ways(self, rule: Rule, scope: RuleScope) -> Iterator[FlagChanges]:
         """Yield the ways to fix that were tried on this job and helped, each once."""
         seen: list[FlagChanges] = []
         for way in changes(rule.patch, scope):
@@ -126,14 +126,44 @@ class _Court:
         changed = self.job.changed(way)
         if _applies(rule, changed):
             return False
-        return not any(r.id not in self._blockers and _applies(r, changed) for r in self.blocking)
+        moved = _Moved(self.job, changed)
+        others = (r for r in self.blocking if r.id not in self._blockers)
+        return not any(any(map(moved, r.reads)) and _applies(r, changed) for r in others)
+
+
+class _Moved:
+    """Tells which facts and options differ between two jobs: what rests on no other stays."""
+
+    def __init__(self, job: Job, changed: Job) -> None:
+        self.jobs = (job, changed)
+        self.known: dict[str, bool] = {}
+
+    def __call__(self, name: str) -> bool:
+        if name not in self.known:
+            before, after = (self._look(job, name) for job in self.jobs)
+            self.known[name] = before is _FAILED or before != after
+        return self.known[name]
+
+    def _look(self, job: Job, name: str) -> object:
+        if name.startswith("--"):
+            settings = job.settings
+            return settings.given(name) is None, settings.value(name), settings.on(name)
+        try:
+            return fact(job, name)
+        except Exception:  # as in judge_safely
+            return _FAILED
+
+
+def scope_of(rule: Rule, job: Job) -> RuleScope:
+    """Return the facts of a job as a rule sees them."""
+    return RuleScope(job, rule.flags, LaunchFlags(job.settings))
 
 
 def _applies(rule: Rule, job: Job) -> bool:
     """Tell whether a rule certainly applies to a job; one that fails does not."""
     if rule.framework not in (None, job.plan.framework.name):
         return False
-    scope = _RuleScope(job, rule.flags)
+    scope = scope_of(rule, job)
     try:
         held = any(holds(case.condition, scope) is True for case in rule.cases)
         return held and (rule.unless is None or holds(rule.unless, scope) is False)
@@ -168,24 +198,14 @@ def _check(cases: Sequence[Case], scope: Scope) -> _Checked:
 
 def _flags_of(cases: Iterable[Case]) -> tuple[str, ...]:
     """Return the options that the conditions ask about by name."""
-    found: dict[str, None] = {}
-    for case in cases:
-        for node in ast.walk(case.condition.tree):
-            if isinstance(node, ast.Call):
-                names = (a.value for a in node.args if isinstance(a, ast.Constant))
-                found |= {n: None for n in names if isinstance(n, str) and n.startswith("--")}
-    return tuple(found)
+    names = (name for case in cases for name in reads(case.condition))
+    return tuple(dict.fromkeys(name for name in names if name.startswith("--")))
 
 
 def _shown_facts(cases: Iterable[Case]) -> tuple[str, ...]:
     """Return the facts that the conditions ask about; what they were read from is shown too."""
-    return tuple(dict.fromkeys(name for case in cases for name in _names(case.condition)))
-
-
-def _names(expression: Expression) -> list[str]:
-    nodes = ast.walk(expression.tree)
-    calls = {id(node.func) for node in ast.walk(expression.tree) if isinstance(node, ast.Call)}
-    return [n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in calls]
+    names = (name for case in cases for name in reads(case.condition))
+    return tuple(dict.fromkeys(name for name in names if not name.startswith("--")))
 
 
 def _why_not(rule: Rule, scope: Scope) -> str:
@@ -195,7 +215,7 @@ def _why_not(rule: Rule, scope: Scope) -> str:
         return f"none of {len(conditions)} conditions holds{_numbers(conditions, scope)}"
     condition = rule.cases[0].condition
     tree = condition.tree
-    parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    parts = tree[4:] if tree[0] == "connective" and tree[3] == "and" else [tree]
     for part in parts:
         expression = Expression(condition.source, part)
         if holds(expression, scope) is False:

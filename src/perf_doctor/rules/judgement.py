@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from perf_doctor.frozen import frozen
 from perf_doctor.rules.template import FlagChanges
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SettingRow:
     """An option as it stands in the script; a switch has the value True."""
 
@@ -19,7 +20,7 @@ class SettingRow:
     group: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """What today's setting costs against the fixed one; None where that is not modelled.
 
@@ -33,7 +34,7 @@ class Cost:
     startup_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fix:
     """What to change: in words, as flags, and in other ways that would do too."""
 
@@ -42,7 +43,7 @@ class Fix:
     alternatives: tuple[FlagChanges, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """A rule that applies to the job, as the report shows it."""
 
@@ -60,13 +61,13 @@ class Finding:
     reason_in_script: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judgement:
     """The verdict of one rule on one job.
 
     ``verdict`` is applies, borderline, not-applicable, needs-judgement or suppressed; ``finding``
-    is there for the first two, and for the last as what would have been reported. ``why`` makes the sentence that ``reason`` returns, which most
-    reports do not show.
+    is there for the first two, and for the last as what would have been reported. ``why`` makes
+    the sentence that ``reason`` returns, which most reports do not show.
     """
 
     rule: str

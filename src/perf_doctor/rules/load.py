@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perf_doctor.rules.facts import vocabulary
+from perf_doctor.rules.built_in import built_in_text, compiled_rules
+from perf_doctor.rules.model import Catalog, Rule
 from perf_doctor.rules.position import nearest_name
-from perf_doctor.rules.rule import Catalog, Rule, built_in_text, parse_catalog
 from perf_doctor.shell.files import read_text
 from perf_doctor.shell.limits import ScriptError
 
@@ -20,11 +20,24 @@ def load_rules(
     none of ``ignore``. Raises ``CatalogError`` for broken rules and ``ScriptError`` for a file
     that cannot be read or a selection that names no rule; each message is one line.
     """
-    catalog = parse_catalog([built_in_text(), *map(_user_text, files)], vocabulary())
+    catalog = _all_rules(files)
     for wanted in (*select, *ignore):
         _check(wanted, catalog.rules)
     rules = tuple(rule for rule in catalog.rules if _selected(rule.id, select, ignore))
     return Catalog(rules, catalog.base_jobs)
+
+
+def _all_rules(files: Sequence[str]) -> Catalog:
+    """Return the built-in rules and those of the user; what is not compiled is parsed."""
+    built_in = compiled_rules()
+    if built_in is not None and not files:
+        return built_in
+    from perf_doctor.rules.facts import vocabulary  # noqa: PLC0415 - compiled rules need no parser
+    from perf_doctor.rules.rule import NO_RULES, parse_catalog  # noqa: PLC0415
+
+    texts = [] if built_in is not None else [built_in_text()]
+    texts += map(_user_text, files)
+    return parse_catalog(texts, vocabulary(), built_in or NO_RULES)
 
 
 def _user_text(path: str) -> tuple[str, str]:

@@ -8,8 +8,8 @@ from typing import Final
 from perf_doctor.rules.check import Type
 from perf_doctor.rules.facts import TABLE
 from perf_doctor.rules.functions import FUNCTIONS, Function
+from perf_doctor.rules.model import Rule
 from perf_doctor.rules.position import nearest_name
-from perf_doctor.rules.rule import Rule
 from perf_doctor.shell.limits import ScriptError
 
 SERIES: Final = {

@@ -1,25 +1,25 @@
-"""A rule with its expressions parsed and checked, and the catalogs that hold rules."""
+"""Reading rule files: every expression is parsed and checked, every mistake is an error."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Final, TypeVar
 
+from perf_doctor.rules.built_in import built_in_text
 from perf_doctor.rules.catalog import WITH_ITEMS, Field, Page, Section, duplicate_ids, read_page
 from perf_doctor.rules.check import Vocabulary, check_condition, check_expression
-from perf_doctor.rules.expression import Expression, parse_expression
+from perf_doctor.rules.expression import Expression, parse_expression, reads
+from perf_doctor.rules.model import SEVERITIES, Case, Catalog, CatalogError, Example, Rule
 from perf_doctor.rules.position import Located, RuleError, nearest_name
 from perf_doctor.rules.template import Template, Way, parse_patch, parse_template
-from perf_doctor.shell.model import Place
 
-SEVERITIES = ("info", "warn", "critical")
-CATEGORIES = ("performance", "memory")
-FRAMEWORKS = ("relax", "slime")
-BUILT_IN = Path(__file__).parent.parent / "skill" / "references" / "rules.md"
+__all__ = ["Catalog", "CatalogError", "Example", "built_in_text", "load_catalog", "parse_catalog"]
+
+CATEGORIES: Final = ("performance", "memory")
+FRAMEWORKS: Final = ("relax", "slime")
+NO_RULES: Final = Catalog((), {})
 
 T = TypeVar("T")
 
@@ -27,73 +27,6 @@ _RANGE = re.compile(r"\s*(?:→|->)\s*")
 _CASE = re.compile(r"(?:(?P<severity>\w+):\s+)?`(?P<condition>[^`]+)`(?:\s+—\s+(?P<cost>.+))?$")
 _EXAMPLE = re.compile(r"(?P<kind>\w+):\s+`(?P<words>[^`]+)`\s*(?P<rest>.*)$")
 _FLAG = re.compile(r"`(?P<flag>--[^`\s]+)`")
-
-
-class CatalogError(Exception):
-    """What is wrong with the rule files: one error for each broken rule."""
-
-    def __init__(self, errors: Iterable[RuleError]) -> None:
-        self.errors = tuple(errors)
-        super().__init__("\n".join(str(error) for error in self.errors))
-
-
-class Case(NamedTuple):
-    """One way in which a rule applies: a condition, its severity and what it costs."""
-
-    condition: Expression
-    severity: str | None = None
-    cost: Template | None = None
-
-
-class Example(NamedTuple):
-    """A job that must make the rule fire, or leave it quiet: the words of its description."""
-
-    fires: bool
-    words: str
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule of a catalog. ``severity`` is the range it may report, lowest first.
-
-    ``patch`` holds the ways to fix it, best first. ``framework`` is the only trainer it is about,
-    None for any. A rule without cases is for a reader to judge.
-    """
-
-    id: str
-    title: str
-    category: str
-    severity: tuple[str, str]
-    place: Place
-    cases: tuple[Case, ...]
-    unless: Expression | None
-    cost: Template | None
-    fix: Template
-    patch: tuple[Way, ...]
-    flags: tuple[str, ...]
-    framework: str | None
-    blocks_launch: bool
-    trigger: str
-    why: str
-    skip_when: str
-    source: str
-    examples: tuple[Example, ...]
-
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """Every expression of the rule that is not a condition."""
-        templates = [self.fix, *(case.cost for case in self.cases), self.cost]
-        in_patch = [e for way in self.patch for e in way.expressions]
-        return (*(e for template in templates if template for e in template.expressions), *in_patch)
-
-
-@dataclass(frozen=True, slots=True)
-class Catalog:
-    """The rules in force, by id, and the base jobs their examples extend."""
-
-    rules: tuple[Rule, ...]
-    base_jobs: Mapping[str, str]
 
 
 def load_catalog(paths: Iterable[Path], vocabulary: Vocabulary) -> Catalog:
@@ -106,8 +39,10 @@ def load_catalog(paths: Iterable[Path], vocabulary: Vocabulary) -> Catalog:
     return parse_catalog([(path.read_text("utf-8"), str(path)) for path in paths], vocabulary)
 
 
-def parse_catalog(texts: Iterable[tuple[str, str]], vocabulary: Vocabulary) -> Catalog:
-    """Return the rules of these texts, each with the name of its file.
+def parse_catalog(
+    texts: Iterable[tuple[str, str]], vocabulary: Vocabulary, beside: Catalog = NO_RULES
+) -> Catalog:
+    """Return the rules of these texts, each with the name of its file, behind those of a catalog.
 
     Raises:
         CatalogError: a rule is broken; every broken rule is named, with one error each.
@@ -115,7 +50,7 @@ def parse_catalog(texts: Iterable[tuple[str, str]], vocabulary: Vocabulary) -> C
     pages: list[Page] = [read_page(text, file) for text, file in texts]
     errors = [error for page in pages for error in page.errors]
     sections = [section for page in pages for section in page.sections]
-    errors += duplicate_ids(sections)
+    errors += duplicate_ids(sections, {rule.id: rule.place for rule in beside.rules})
     rules: list[Rule] = []
     for section in sections:
         try:
@@ -125,7 +60,7 @@ def parse_catalog(texts: Iterable[tuple[str, str]], vocabulary: Vocabulary) -> C
     if errors:
         raise CatalogError(sorted(errors, key=lambda e: (e.place.file, e.place.line)))
     base_jobs = {job.name: _unquoted(job.text).text for page in pages for job in page.base_jobs}
-    return Catalog(tuple(rules), base_jobs)
+    return Catalog((*beside.rules, *rules), {**beside.base_jobs, **base_jobs})
 
 
 class _Compiler:
@@ -140,18 +75,22 @@ class _Compiler:
         severity = self._required("Severity", self._severity)
         no_cases: tuple[Case, ...] = ()
         no_ways: tuple[Way, ...] = ()
+        no_flags: tuple[str, ...] = ()
+        cases = self._optional("Check", lambda f: self._cases(f, severity), no_cases)
+        unless = self._optional("Unless", lambda f: self._condition(_unquoted(f.text)), None)
+        flags = self._optional("Flags", lambda f: self._flags(f.text), no_flags)
         rule = Rule(
             id=self.section.id,
             title=self.section.title,
             category=self._required("Category", lambda f: _one_of(f.text, CATEGORIES)),
             severity=severity,
             place=self.section.place,
-            cases=self._optional("Check", lambda f: self._cases(f, severity), no_cases),
-            unless=self._optional("Unless", lambda f: self._condition(_unquoted(f.text)), None),
+            cases=cases,
+            unless=unless,
             cost=self._optional("Cost", lambda f: self._template(f.text), None),
             fix=self._required("Fix", lambda f: self._template(f.text)),
             patch=self._optional("Patch", self._patch, no_ways),
-            flags=self._optional("Flags", lambda f: self._flags(f.text), ()),
+            flags=flags,
             framework=self._optional("Framework", lambda f: _one_of(f.text, FRAMEWORKS), None),
             blocks_launch=self._optional("Blocks", _blocks, False),
             trigger=self._required("Trigger", _prose),
@@ -159,6 +98,7 @@ class _Compiler:
             skip_when=self._required("Skip when", _prose),
             source=self._optional("Source", _prose, ""),
             examples=self._optional("Examples", _examples, ()),
+            reads=_reads(cases, unless, flags),
         )
         if rule.cases and not (rule.cost or all(case.cost for case in rule.cases)):
             raise RuleError(
@@ -250,6 +190,16 @@ class _Compiler:
             raise flag.error(f"there is no option {flag.text}", nearest=nearest)
 
 
+def _reads(
+    cases: tuple[Case, ...], unless: Expression | None, flags: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return what conditions rest on, ``flags`` in the place of the fact of that name."""
+    conditions = [*(case.condition for case in cases), *([unless] if unless else [])]
+    names = dict.fromkeys(name for condition in conditions for name in reads(condition))
+    own = flags if names.pop("flags", "") is None else ()
+    return tuple(dict.fromkeys((*names, *own)))
+
+
 def _prose(written: Field) -> str:
     return written.text.text
 
@@ -293,9 +243,3 @@ def _example(text: Located) -> Example:
     return Example(
         match["kind"] == "fires", match["words"].strip(), text.place(match.start("words"))
     )
-
-
-@cache
-def built_in_text() -> tuple[str, str]:
-    """Return the catalog that comes with the program, and the name of its file."""
-    return BUILT_IN.read_text("utf-8"), BUILT_IN.name

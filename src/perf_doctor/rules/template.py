@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from perf_doctor.rules.evaluate import Scope, evaluate, holds
 from perf_doctor.rules.expression import Expression, parse_expression
@@ -21,10 +21,11 @@ from perf_doctor.shell.model import Unknown
 
 MAX_LISTED = 12
 
-_HOLE = re.compile(r"\{(?=[A-Za-z0-9(_-])")
-_JSON = re.compile(r'\{(?:\}|\s*"[^"]*"\s*:)')
-_WHEN = re.compile(r"when `(?P<condition>[^`]+)`:\s*")
-_CODE = re.compile(r"`([^`]+)`")
+# Compiled where rules are parsed: the rules that come with the program are parsed already.
+_HOLE: Final = r"\{(?=[A-Za-z0-9(_-])"
+_JSON: Final = r'\{(?:\}|\s*"[^"]*"\s*:)'
+_WHEN: Final = r"when `(?P<condition>[^`]+)`:\s*"
+_CODE: Final = r"`([^`]+)`"
 _SEPARATORS = frozenset({"", ",", ";", "and"})
 
 
@@ -97,10 +98,11 @@ def parse_template(source: Located) -> Template:
         return Template((text,))
     at = 0
     parts: list[str | Expression] = []
+    hole, json_ = re.compile(_HOLE), re.compile(_JSON)
     for brace in re.finditer(r"\{", text):
-        if not (_HOLE.match(text, brace.start()) or _JSON.match(text, brace.start())):
+        if not (hole.match(text, brace.start()) or json_.match(text, brace.start())):
             raise source.error("a brace begins a hole, as {tp} or {(…)}, or JSON", brace.start())
-    for match in _HOLE.finditer(text):
+    for match in hole.finditer(text):
         if match.start() < at:
             continue
         close = text.find("}", match.end())
@@ -120,11 +122,11 @@ def parse_patch(source: Located) -> tuple[Way, ...]:
         RuleError: something else stands there.
     """
     condition, at = None, 0
-    if match := _WHEN.match(source.text):
+    if match := re.match(_WHEN, source.text):
         condition = parse_expression(source.cut(*match.span("condition")))
         at = match.end()
     ways: list[list[Edit]] = [[]]
-    for match in _CODE.finditer(source.text, at):
+    for match in re.compile(_CODE).finditer(source.text, at):
         between = source.text[at : match.start()].strip().strip(",;").strip()
         if between == "or" and ways[-1]:
             ways.append([])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Protocol
 
 from perf_doctor.shell.limits import MAX_NESTING
@@ -41,16 +42,36 @@ class Variables(Protocol):
         """Set a variable or array element."""
 
 
+@dataclass(slots=True)
+class _Run:
+    """One evaluation: the variables, and how many of them refer to each other."""
+
+    variables: Variables
+    depth: int
+
+    def read(self, name: str, index: int | None) -> int:
+        text = self.variables.number_text(name, index)
+        return evaluate(text, self.variables, self.depth + 1)
+
+    def write(self, name: str, index: int | None, value: int) -> int:
+        value = wrap(value)
+        self.variables.assign_number(name, index, value)
+        return value
+
+
+_Code = Callable[[_Run], int]
+
+
 def evaluate(text: str, variables: Variables, depth: int = 0) -> int:
     """Return the value of an expression after expansion, as a signed 64-bit integer.
 
     Raises ``ArithmeticUnknown`` for an unknown part, a syntax error or a division by zero.
     """
-    if depth > MAX_NESTING:
-        raise ArithmeticUnknown
     if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < 19:
         return int(text)
-    return _Evaluator(text, variables, depth).run()
+    if depth > MAX_NESTING:
+        raise ArithmeticUnknown
+    return _compiled(text)(_Run(variables, depth))
 
 
 def wrap(number: int) -> int:
@@ -58,25 +79,26 @@ def wrap(number: int) -> int:
     return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
 
 
-class _Evaluator:
-    def __init__(self, text: str, variables: Variables, depth: int) -> None:
-        self.tokens = _tokens(text)
+@lru_cache(maxsize=512)
+def _compiled(text: str) -> _Code:
+    return _Parser(_tokens(text)).parse()
+
+
+class _Parser:
+    """Turns tokens into a function of a run; loops evaluate the same text many times."""
+
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self.tokens = tokens
         self.at = 0
-        self.variables = variables
-        self.depth = depth
-        self.live = True  # false in the arm of && || ?: that is not taken
+        self.depth = 0
 
-    def run(self) -> int:
-        if self.tokens == [("end", "")]:
-            return 0
-        value = self._comma()
-        if self._peek() != "":
+    def parse(self) -> _Code:
+        if len(self.tokens) == 1:
+            return _constant(0)
+        code = self._comma()
+        if self.tokens[self.at][0] != "end":
             raise ArithmeticUnknown
-        return value
-
-    def _peek(self) -> str:
-        kind, text = self.tokens[self.at]
-        return text if kind == "op" else "" if kind == "end" else "\x01"
+        return code
 
     def _take(self, *operators: str) -> str | None:
         kind, text = self.tokens[self.at]
@@ -89,126 +111,145 @@ class _Evaluator:
         if not self._take(operator):
             raise ArithmeticUnknown
 
-    def _comma(self) -> int:
-        value = self._assignment()
-        while self._take(","):
-            value = self._assignment()
-        return value
+    def _nested(self, parse: Callable[[], _Code]) -> _Code:
+        self.depth += 1
+        if self.depth > MAX_NESTING * 2:
+            raise ArithmeticUnknown
+        code = parse()
+        self.depth -= 1
+        return code
 
-    def _assignment(self) -> int:
+    def _comma(self) -> _Code:
+        codes = [self._assignment()]
+        while self._take(","):
+            codes.append(self._assignment())
+        return codes[0] if len(codes) == 1 else lambda run: [code(run) for code in codes][-1]
+
+    def _assignment(self) -> _Code:
         kind, name = self.tokens[self.at]
         if kind == "name":
             mark = self.at
             self.at += 1
             index = self._index()
             if operator := self._take(*_ASSIGN):
-                right = self._assignment()
-                if operator != "=":
-                    right = _apply(operator[:-1], self._read(name, index), right, self.live)
-                return self._write(name, index, right)
+                return _assigning(name, index, operator, self._nested(self._assignment))
             self.at = mark
         return self._ternary()
 
-    def _ternary(self) -> int:
+    def _ternary(self) -> _Code:
         condition = self._binary(0)
         if not self._take("?"):
             return condition
-        yes = self._guarded(bool(condition), self._assignment)
+        yes = self._nested(self._assignment)
         self._expect(":")
-        no = self._guarded(not condition, self._assignment)
-        return yes if condition else no
+        no = self._nested(self._assignment)
+        return lambda run: yes(run) if condition(run) else no(run)
 
-    def _guarded(self, live: bool, parse: Callable[[], int]) -> int:
-        before = self.live
-        self.live = before and live
-        try:
-            return parse()
-        finally:
-            self.live = before
-
-    def _binary(self, level: int) -> int:
-        """Return the value of operators that bind at ``level`` or tighter."""
-        left = self._power()
+    def _binary(self, level: int) -> _Code:
+        """Return the code of operators that bind at ``level`` or tighter."""
+        first = self._power()
+        rest: list[tuple[str, _Code]] = []
         while True:
             kind, operator = self.tokens[self.at]
             own = _PRECEDENCE.get(operator, -1) if kind == "op" else -1
             if own < level:
-                return left
+                return _chained(first, rest) if rest else first
             self.at += 1
-            if operator in ("&&", "||"):
-                needed = bool(left) if operator == "&&" else not left
-                right = self._guarded(needed, partial(self._binary, own + 1))
-                both = bool(left) and bool(right)
-                left = int(both if operator == "&&" else bool(left) or bool(right))
-            else:
-                left = _apply(operator, left, self._binary(own + 1), self.live)
+            rest.append((operator, self._binary(own + 1)))
 
-    def _power(self) -> int:
-        base = self._unary()
-        if self._take("**"):
-            exponent = self._power()
-            if exponent < 0:
+    def _power(self) -> _Code:
+        base = self._nested(self._unary)
+        if not self._take("**"):
+            return base
+        exponent = self._nested(self._power)
+        return lambda run: _raised(base(run), exponent(run))
+
+    def _unary(self) -> _Code:
+        if operator := self._take("++", "--"):
+            kind, name = self.tokens[self.at]
+            if kind != "name":
                 raise ArithmeticUnknown
-            return wrap(pow(base, exponent, 1 << 64))
-        return base
+            self.at += 1
+            return _stepping(name, self._index(), 1 if operator == "++" else -1, after=False)
+        if operator := self._take("-", "+", "!", "~"):
+            change, code = _UNARY[operator], self._nested(self._unary)
+            return lambda run: wrap(change(code(run)))
+        return self._primary()
 
-    def _unary(self) -> int:
-        self.depth += 1
-        if self.depth > MAX_NESTING * 2:
-            raise ArithmeticUnknown
-        try:
-            if operator := self._take("++", "--"):
-                kind, name = self.tokens[self.at]
-                if kind != "name":
-                    raise ArithmeticUnknown
-                self.at += 1
-                index = self._index()
-                step = 1 if operator == "++" else -1
-                return self._write(name, index, self._read(name, index) + step)
-            if operator := self._take("-", "+", "!", "~"):
-                value = self._unary()
-                return wrap({"-": -value, "+": value, "!": int(not value), "~": ~value}[operator])
-            return self._primary()
-        finally:
-            self.depth -= 1
-
-    def _primary(self) -> int:
+    def _primary(self) -> _Code:
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            return _number(text)
+            return _constant(_number(text))
         if kind == "op" and text == "(":
-            value = self._comma()
+            code = self._comma()
             self._expect(")")
-            return value
+            return code
         if kind != "name":
             raise ArithmeticUnknown
         index = self._index()
-        value = self._read(text, index)
         if operator := self._take("++", "--"):
-            self._write(text, index, value + (1 if operator == "++" else -1))
-        return value
+            return _stepping(text, index, 1 if operator == "++" else -1, after=True)
+        return lambda run: run.read(text, index(run) if index is not None else None)
 
-    def _index(self) -> int | None:
+    def _index(self) -> _Code | None:
         if not self._take("["):
             return None
-        index = self._comma()
+        code = self._nested(self._comma)
         self._expect("]")
-        return index
+        return code
 
-    def _read(self, name: str, index: int | None) -> int:
-        if not self.live:
-            return 0
-        return evaluate(self.variables.number_text(name, index), self.variables, self.depth + 1)
 
-    def _write(self, name: str, index: int | None, value: int) -> int:
-        value = wrap(value)
-        if self.live:
-            self.variables.assign_number(name, index, value)
+def _constant(value: int) -> _Code:
+    return lambda _run: value
+
+
+def _assigning(name: str, index: _Code | None, operator: str, right: _Code) -> _Code:
+    def code(run: _Run) -> int:
+        at = index(run) if index is not None else None
+        if operator == "=":
+            return run.write(name, at, right(run))
+        left = run.read(name, at)
+        return run.write(name, at, _apply(operator[:-1], left, right(run)))
+
+    return code
+
+
+def _stepping(name: str, index: _Code | None, step: int, *, after: bool) -> _Code:
+    """Return the code of ``name++`` and the like; ``after`` gives the value before the step."""
+
+    def code(run: _Run) -> int:
+        at = index(run) if index is not None else None
+        value = run.read(name, at)
+        changed = run.write(name, at, value + step)
+        return value if after else changed
+
+    return code
+
+
+def _chained(first: _Code, rest: list[tuple[str, _Code]]) -> _Code:
+    """Return the code of binary operators from left to right; ``&&`` and ``||`` may stop short."""
+
+    def code(run: _Run) -> int:
+        value = first(run)
+        for operator, right in rest:
+            if operator == "&&":
+                value = int(bool(value) and bool(right(run)))
+            elif operator == "||":
+                value = int(bool(value) or bool(right(run)))
+            else:
+                value = _apply(operator, value, right(run))
         return value
 
+    return code
 
-@lru_cache(maxsize=512)
+
+def _raised(base: int, exponent: int) -> int:
+    if exponent < 0:
+        raise ArithmeticUnknown
+    return wrap(pow(base, exponent, 1 << 64))
+
+
 def _tokens(text: str) -> list[tuple[str, str]]:
     tokens: list[tuple[str, str]] = []
     text = text.strip()
@@ -217,10 +258,21 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         match = _TOKEN.match(text, at)
         if not match or match.lastgroup == "unknown" or not match.lastgroup:
             raise ArithmeticUnknown
-        tokens.append((match.lastgroup, match.group(match.lastgroup)))
+        kind, token = match.lastgroup, match.group(match.lastgroup)
         at = match.end()
+        if token in ("++", "--") and not _is_step(tokens, text, at):
+            token, at = token[0], at - 1  # two signs
+        tokens.append((kind, token))
     tokens.append(("end", ""))
     return tokens
+
+
+def _is_step(before: list[tuple[str, str]], text: str, at: int) -> bool:
+    """Return whether ``++`` or ``--`` steps a variable: a name stands before or behind it."""
+    if before and (before[-1][0] == "name" or before[-1][1] == "]"):
+        return True
+    behind = text[at:].lstrip()[:1]
+    return behind.isalpha() or behind == "_"
 
 
 def _number(text: str) -> int:
@@ -253,17 +305,21 @@ def _in_base(digits: str, base: int) -> int:
     return wrap(value)
 
 
-def _apply(operator: str, left: int, right: int, live: bool) -> int:
+def _apply(operator: str, left: int, right: int) -> int:
     if operator in ("/", "%"):
         if right == 0:
-            if not live:
-                return 0
             raise ArithmeticUnknown
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         return wrap(quotient if operator == "/" else left - quotient * right)
     return wrap(_SIMPLE[operator](left, right))
 
 
+_UNARY: Final[dict[str, Callable[[int], int]]] = {
+    "-": lambda a: -a,
+    "+": lambda a: a,
+    "!": lambda a: not a,
+    "~": lambda a: ~a,
+}
 _SIMPLE: Final[dict[str, Callable[[int, int], int]]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,

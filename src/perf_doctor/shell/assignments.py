@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate, wrap
 from perf_doctor.shell.limits import MAX_WORDS
 from perf_doctor.shell.model import Unknown
 from perf_doctor.shell.status import SUCCESS, Status
 from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
-from perf_doctor.shell.words import Substitution, scan
+from perf_doctor.shell.words import Substitution, behind_escapes, scan, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +35,7 @@ def assign(
     """
     name_node = node.child_by_field_name("name") or node.children[0]
     value_node = node.child_by_field_name("value")
-    end = node.end_byte if end is None else end
+    end = behind_escapes(source.text, node.end_byte if end is None else end)
     appends = source.text.startswith("+=", name_node.end_byte)
     start = name_node.end_byte + (2 if appends else 1)
     if name_node.type == "subscript":
@@ -42,6 +43,8 @@ def assign(
     name = source.slice(name_node)
     place = source.place(node.start_byte)
     before = interpreter.state.variables.get(name)
+    if before is not None and before.kind == "A":
+        return name
     if value_node is not None and value_node.type == "array":
         elements = _array(interpreter, source, value_node, name)
         if appends and before is not None:
@@ -55,8 +58,12 @@ def assign(
             first = Element(join([before.scalar, value]), place, name)
             variable = replace(before, elements=(first, *before.elements[1:]))
         else:
-            value = join([before.value, value]) if appends and before is not None else value
-            variable = Variable(value, place=place, exported=exported)
+            kind = before.kind if before is not None else ""
+            if kind == "i":
+                value = _integer(interpreter, before.value if appends and before else EMPTY, value)
+            elif appends and before is not None:
+                value = join([before.value, value])
+            variable = Variable(value, place=place, exported=exported, kind=kind)
     interpreter.state.assign(name, variable)
     return name
 
@@ -67,8 +74,20 @@ def _scalar(interpreter: Interpreter, source: Source, start: int, end: int, name
         parts = scan(source, start, end)
         only = value.parts[0]
         if len(parts) == 1 and isinstance(parts[0], Substitution) and not only.required:
-            return replace(value, parts=(replace(only, name=name),))
+            return value._replace(parts=(replace(only, name=name),))
     return value
+
+
+def _integer(interpreter: Interpreter, before: Value, value: Value) -> Value:
+    """Return what an integer variable holds after ``+=``, or after ``=`` where it was empty."""
+    terms = [term for term in (before, value) if term.parts]
+    texts = [term.known for term in terms]
+    marks = join(terms)
+    try:
+        number = sum(evaluate(text or UNKNOWN_MARK, interpreter) for text in texts)
+    except ArithmeticUnknown:
+        return Value((Unknown("arithmetic", "arithmetic on something that is not known"),))
+    return Value((str(wrap(number)),), marks.overridable_by, marks.undecided)
 
 
 def _array(interpreter: Interpreter, source: Source, node: Node, name: str) -> tuple[Element, ...]:
@@ -95,17 +114,28 @@ def word_ranges(
     nothing between them, or only a line continuation, are one word.
     """
     ranges: list[tuple[int, int]] = []
+    behind = -1
     for node in nodes:
-        if node.type in skip:
-            continue
         start, end = node.start_byte, node.end_byte
-        if ranges and (
-            ranges[-1][1] == start or not source.text[ranges[-1][1] : start].replace("\\\n", "")
-        ):
-            ranges[-1] = (ranges[-1][0], end)
-        else:
-            ranges.append((start, end))
+        if behind >= 0 and start - behind > 1 and "\\" in source.text[behind:start]:
+            for piece in split(source, behind, start):  # an escaped blank, `\ `, is in no node
+                _add_range(source, ranges, *piece)
+        behind = end
+        if node.type not in skip:
+            _add_range(source, ranges, start, end)
+    if ranges and ranges[-1][1] == behind:
+        ranges[-1] = (ranges[-1][0], behind_escapes(source.text, behind))
     return ranges
+
+
+def _add_range(source: Source, ranges: list[tuple[int, int]], start: int, end: int) -> None:
+    """Add a range, as part of the last one when nothing stands between them."""
+    if ranges and (
+        ranges[-1][1] == start or not source.text[ranges[-1][1] : start].replace("\\\n", "")
+    ):
+        ranges[-1] = (ranges[-1][0], end)
+    else:
+        ranges.append((start, end))
 
 
 def _as_elements(variable: Variable) -> tuple[Element, ...]:
@@ -121,20 +151,27 @@ def _assign_element(
 ) -> str:
     name_node, index_node = node.child_by_field_name("name"), node.child_by_field_name("index")
     name = source.slice(name_node) if name_node else ""
-    index = interpreter.index_of(source, source.slice(index_node)) if index_node else None
+    index = (
+        interpreter.expander.arithmetic(source, index_node.start_byte, index_node.end_byte)
+        if index_node
+        else None
+    )
     value = interpreter.expander.value(source, start, end)
+    before = interpreter.state.variables.get(name)
+    if before is not None and before.kind == "A":
+        return name
     if index is None:
         interpreter.trace.note(f"an element of {name} is set at an index that is not known",
                                source.place(node.start_byte))  # fmt: skip
         return name
-    before = interpreter.state.variables.get(name)
-    if (
-        appends
-        and before
-        and before.elements
-        and -len(before.elements) <= index < len(before.elements)
-    ):
-        value = join([before.elements[index].value, value])
+    elements = _as_elements(before) if before is not None else ()
+    if index > len(elements):
+        interpreter.trace.note(
+            f"{name} is set beyond its end; the elements count as if they followed each other",
+            source.place(node.start_byte),
+        )
+    if appends and -len(elements) <= index < len(elements):
+        value = join([elements[index].value, value])
     set_element(interpreter, name, index, Element(value, source.place(start), name))
     return name
 
@@ -160,27 +197,46 @@ def declare(interpreter: Interpreter, source: Source, node: Node) -> Status:
         if child.type == "word" and source.slice(child).startswith("-")
     )
     exports = command == "export" or "x" in flags
+    kind: Literal["", "i", "A"] = "i" if "i" in flags else "A" if "A" in flags else ""
     is_local = command == "local" or (
         command in ("declare", "typeset") and "g" not in flags and bool(interpreter.state.locals)
     )
     children = [child for child in node.children[1:] if child.is_named]
     for child in children:
         if child.type == "variable_assignment":
-            if is_local and (name_node := child.child_by_field_name("name")):
-                interpreter.state.declare_local(source.slice(name_node).split("[")[0])
+            name_node = child.child_by_field_name("name")
+            name = source.slice(name_node).split("[")[0] if name_node else ""
+            if is_local:
+                interpreter.state.declare_local(name)
+            _set_kind(interpreter, name, kind)
             assign(interpreter, source, child, exported=exports)
         elif child.type == "variable_name":
-            _declare_name(interpreter, source.slice(child), exports=exports, is_local=is_local)
+            name = source.slice(child)
+            _declare_name(interpreter, name, flags, exports=exports, is_local=is_local)
+            _set_kind(interpreter, name, kind)
     return SUCCESS
 
 
-def _declare_name(interpreter: Interpreter, name: str, *, exports: bool, is_local: bool) -> None:
+def _set_kind(interpreter: Interpreter, name: str, kind: Literal["", "i", "A"]) -> None:
+    """Let a name be an integer or an associative array from here on."""
+    if not kind:
+        return
+    variable = interpreter.state.variables.get(name) or Variable()
+    if kind == "A":
+        unknown = Value((Unknown(name, "an associative array, which is not evaluated"),))
+        variable = Variable(unknown, place=variable.place)
+    interpreter.state.variables[name] = replace(variable, kind=kind)
+
+
+def _declare_name(
+    interpreter: Interpreter, name: str, flags: str, *, exports: bool, is_local: bool
+) -> None:
     state = interpreter.state
     if is_local:
         state.declare_local(name)
         state.variables.pop(name, None)
     elif exports and (variable := state.variables.get(name)) is not None:
-        state.variables[name] = replace(variable, exported=True)
+        state.variables[name] = replace(variable, exported="n" not in flags)
 
 
 def unset(interpreter: Interpreter, source: Source, node: Node) -> Status:

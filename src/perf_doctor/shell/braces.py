@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 
 from perf_doctor.shell.limits import MAX_WORDS, TooMuch
-from perf_doctor.shell.words import Literal, Part
+from perf_doctor.shell.words import Literal, Parameter, Part
 
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$")
-_LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])$")
-_MARKS = "{},"
+_LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$")
+MAX_DEPTH = 40
+_NAME_GOES_ON = re.compile(r"[A-Za-z0-9_]+")
 
 
 def expand_braces(parts: Sequence[Part]) -> list[tuple[Part, ...]]:
@@ -38,18 +39,40 @@ def _expand(pieces: list[Part], depth: int = 0) -> list[tuple[Part, ...]]:
         if group is None:
             continue
         end, alternatives = group
-        words = []
-        for tail in _expand(pieces[end + 1 :], depth + 1):
-            for alternative in alternatives:
-                inner = _expand(alternative, depth + 1) if depth < 8 else [tuple(alternative)]
-                words.append([(*pieces[:begin], *one, *tail) for one in inner])
-        # bash varies the leftmost group slowest
-        count = len(alternatives)
-        ordered = [word for a in range(count) for block in words[a::count] for word in block]
-        if len(ordered) > MAX_WORDS:
+        tails = _expand(pieces[end + 1 :], depth + 1)
+        inner = [
+            one
+            for alternative in alternatives
+            for one in (_expand(alternative, depth + 1) if depth < MAX_DEPTH else [alternative])
+        ]
+        if len(inner) * len(tails) > MAX_WORDS:
             raise TooMuch(f"braces that expand to more than {MAX_WORDS} words")
-        return ordered
-    return [tuple(pieces)]
+        return [_glued([*pieces[:begin], *one, *tail]) for one in inner for tail in tails]
+    return [_glued(pieces)]
+
+
+def _glued(pieces: Sequence[Part]) -> tuple[Part, ...]:
+    """Return the pieces with a bare ``$name`` and the letters that now stand behind it as one.
+
+    bash expands braces in the text of a word: ``$A{,x}`` means ``$A`` and ``$Ax``.
+    """
+    out: list[Part] = []
+    for piece in pieces:
+        before = out[-1] if out else None
+        if (
+            isinstance(piece, Literal)
+            and not piece.quoted
+            and isinstance(before, Parameter)
+            and before.bare
+            and not before.quoted
+            and (match := _NAME_GOES_ON.match(piece.text))
+        ):
+            out[-1] = before._replace(name=before.name + match.group())
+            if rest := piece.text[match.end() :]:
+                out.append(Literal(rest, quoted=False))
+        else:
+            out.append(piece)
+    return tuple(out)
 
 
 def _is(piece: Part, mark: str) -> bool:
@@ -94,7 +117,8 @@ def _sequence(pieces: list[Part]) -> list[list[Part]] | None:
         return [[Literal(f"{number:0{width}d}", quoted=False)] for number in numbers]
     if match := _LETTERS.match(text):
         low, high = ord(match[1]), ord(match[2])
-        codes = range(low, high + 1) if low <= high else range(low, high - 1, -1)
+        step = abs(int(match[3] or 1)) or 1
+        codes = range(low, high + 1, step) if low <= high else range(low, high - 1, -step)
         return [[Literal(chr(code), quoted=False)] for code in codes]
     return None
 

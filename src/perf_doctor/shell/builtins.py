@@ -10,15 +10,18 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from perf_doctor.shell import assignments
+from perf_doctor.shell import assignments, inputs
 from perf_doctor.shell.arithmetic import ArithmeticUnknown, evaluate
 from perf_doctor.shell.conditions import test
+from perf_doctor.shell.filters import FILTERS
 from perf_doctor.shell.limits import MAX_WORDS
 from perf_doctor.shell.model import Place, Unknown
-from perf_doctor.shell.printf import format_words
+from perf_doctor.shell.printf import format_words, unescape
+from perf_doctor.shell.sourcing import source_file
 from perf_doctor.shell.status import (
     ASSUMED,
     FAILURE,
+    MISUSE,
     SUCCESS,
     LoopControl,
     Returned,
@@ -42,8 +45,9 @@ def _print(interpreter: Interpreter, *values: Value) -> Status:
     return SUCCESS
 
 
-def _print_unknown(interpreter: Interpreter, name: str) -> Status:
-    return _print(interpreter, Value((Unknown(name, f"the output of {name}, which is not run"),)))
+def _print_unknown(interpreter: Interpreter, name: str, status: Status = SUCCESS) -> Status:
+    _print(interpreter, Value((Unknown(name, f"the output of {name}, which is not run"),)))
+    return status
 
 
 def _known(words: list[Element]) -> list[str] | None:
@@ -69,8 +73,14 @@ def _echo(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place)
         arguments = arguments[1:]
     text = join(arguments, " ")
     if escapes and (known := text.known) is not None:
-        text = literal(known.replace("\\n", "\n").replace("\\t", "\t"))
+        text = _unescaped(text, known)
     return _print(interpreter, text, *([NEWLINE] if newline else []))
+
+
+def _unescaped(value: Value, known: str) -> Value:
+    text = unescape(known)
+    parts = (Unknown("echo", "an escape that is not evaluated") if text is None else text,)
+    return Value(parts, value.overridable_by, value.undecided)
 
 
 def _printf(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
@@ -125,7 +135,9 @@ def _dirname(paths: list[str], _cwd: str) -> str:
     return os.path.dirname(path).rstrip("/") or ("/" if path.startswith("/") else ".")
 
 
-def _basename(paths: list[str], _cwd: str) -> str:
+def _basename(paths: list[str], _cwd: str) -> str | None:
+    if len(paths) > 2:
+        return None
     name = os.path.basename(paths[0].rstrip("/")) or "/"
     if len(paths) > 1 and name.endswith(paths[1]) and name != paths[1]:
         name = name[: len(name) - len(paths[1])]
@@ -157,37 +169,76 @@ def _seq(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) 
     values = range(first, last + (1 if step > 0 else -1), step)
     mark = join(word.value for word in words[1:])
     text = separator.join(map(str, values))
+    if not text:
+        return SUCCESS
     return _print(interpreter, Value((text,), mark.overridable_by, mark.undecided), NEWLINE)
 
 
 def _cat(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
-    if len(words) == 1 and interpreter.heredoc is not None:
-        return _print(interpreter, interpreter.heredoc)
-    return _print_unknown(interpreter, "cat")
+    """Pass standard input on: ``cat``, ``cat -``, ``tee FILE``."""
+    name = words[0].value.known
+    passes = name == "tee" or len(words) == 1 or [w.value.known for w in words[1:]] == ["-"]
+    if passes and interpreter.stdin is not None:
+        return _print(interpreter, interpreter.stdin)
+    return _print_unknown(interpreter, str(name))
+
+
+def _filter(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
+    """Run a pure filter on a known standard input."""
+    name, *arguments = _known(words) or ["command"]
+    stdin = interpreter.stdin
+    text = stdin.known if stdin is not None else None
+    made = FILTERS[name](arguments, text) if name in FILTERS and text is not None else None
+    if made is None or stdin is None:
+        name = words[0].value.text
+        return _print_unknown(interpreter, name, ASSUMED)
+    if name != "grep":
+        _print(interpreter, Value((made,), stdin.overridable_by, stdin.undecided))
+        return SUCCESS
+    if not any("q" in argument for argument in arguments[:-1]):
+        _print(interpreter, Value((made,), stdin.overridable_by, stdin.undecided))
+    interpreter.trace.look_at(stdin.overridable_by)
+    return of_truth(made not in ("", "0\n"))
 
 
 def _test(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
-    return of_truth(test(interpreter, [word.value for word in words[1:]]))
+    return test(interpreter, [word.value for word in words[1:]])
 
 
 def _exit(*_: object) -> Status:
     raise ScriptEnd
 
 
-def _return(_i: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
-    known = words[1].value.known if len(words) > 1 else "0"
-    raise Returned(Status(known == "0"))
+def _return(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
+    state = interpreter.state
+    if not interpreter.calls and len(state.sources) < 2:
+        return MISUSE  # neither in a function nor in a sourced file: bash complains and goes on
+    if len(words) == 1:
+        raise Returned(state.last)
+    known = words[1].value.known
+    if known is None or not re.fullmatch(r"\d{1,9}", known):
+        raise Returned(ASSUMED)
+    code = int(known) & 0xFF
+    raise Returned(Status(code == 0, "known", code))
 
 
-def _loop_control(_i: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
-    levels = words[1].value.known if len(words) > 1 else "1"
-    count = int(levels) if levels and levels.isdigit() else 1
-    raise LoopControl("break" if words[0].value.known == "break" else "continue", count)
+def _loop_control(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
+    if not interpreter.loops:
+        return SUCCESS  # bash complains and goes on
+    levels = min(_count(words), interpreter.loops)
+    raise LoopControl("break" if words[0].value.known == "break" else "continue", levels)
+
+
+def _count(words: list[Element]) -> int:
+    """Return the number a builtin was given; 1 without any."""
+    known = words[1].value.known if len(words) > 1 else "1"
+    return int(known) if known and re.fullmatch(r"[0-9]{1,9}", known) else 1
 
 
 def _shift(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
-    known = words[1].value.known if len(words) > 1 else "1"
-    count = int(known) if known and known.isdigit() else 1
+    count = _count(words)
+    if count > len(interpreter.state.positional):
+        return FAILURE
     interpreter.state.positional = interpreter.state.positional[count:]
     return SUCCESS
 
@@ -217,15 +268,7 @@ def _set(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) 
 def _source(interpreter: Interpreter, _s: Source, words: list[Element], place: Place) -> Status:
     if len(words) < 2:
         return FAILURE
-    return interpreter.source_file(words[1].value, [word.value for word in words[2:]], place)
-
-
-def _read(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
-    for text in (word.value.known for word in words[1:]):
-        if text and text.isidentifier():
-            value = Value((Unknown(text, "read while the script runs"),))
-            interpreter.state.assign(text, Variable(value))
-    return ASSUMED
+    return source_file(interpreter, words[1].value, [word.value for word in words[2:]], place)
 
 
 def _eval(interpreter: Interpreter, _s: Source, _w: list[Element], place: Place) -> Status:
@@ -265,12 +308,14 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "basename": _path_tool(_basename, "basename"),
     "realpath": _path_tool(_absolute, "realpath"),
     "readlink": _path_tool(_absolute, "readlink"),
-    "seq": _seq, "cat": _cat,
+    "seq": _seq, "cat": _cat, "tee": _cat,
+    **dict.fromkeys(FILTERS, _filter),
     "test": _test,
     "exit": _exit, "return": _return, "break": _loop_control, "continue": _loop_control,
     "shift": _shift, "set": _set,
     "source": _source, ".": _source,
-    "read": _read, "mapfile": _read, "readarray": _read,
+    "read": inputs.read, "mapfile": inputs.mapfile, "readarray": inputs.mapfile,
+    "getopts": inputs.getopts,
     "eval": _eval, "let": _let, "sleep": _sleep,
     "export": _declare, "declare": _declare, "local": _declare, "readonly": _declare,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Compound statements: lists, pipelines, branches, loops, functions."""
+"""Compound statements: lists, groups, branches, functions."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from perf_doctor.shell import conditions
-from perf_doctor.shell.limits import MAX_LOOP_ITERATIONS
+from perf_doctor.shell.limits import TooMuch
 from perf_doctor.shell.patterns import matches
-from perf_doctor.shell.simple import run_simple
 from perf_doctor.shell.state import Function
 from perf_doctor.shell.status import (
     FAILURE,
     SUCCESS,
-    LoopControl,
     Status,
     of_truth,
 )
-from perf_doctor.shell.values import Element, Value, Variable, literal
 from perf_doctor.shell.words import Literal, scan
 
 if TYPE_CHECKING:
@@ -74,19 +71,6 @@ def run_negated(interpreter: Interpreter, source: Source, node: Node) -> Status:
     return interpreter.run(source, node.children[-1]).negated()
 
 
-def run_pipeline(interpreter: Interpreter, source: Source, node: Node) -> Status:
-    """Run a pipeline: every stage in a subshell, only the last one's output counts."""
-    stages = [child for child in node.children if child.is_named]
-    saved = interpreter.output
-    status = SUCCESS
-    for stage in stages:
-        interpreter.output = saved if stage == stages[-1] else None
-        with interpreter.subshell():
-            status = interpreter.run(source, stage)
-    interpreter.output = saved
-    return status
-
-
 def run_subshell(interpreter: Interpreter, source: Source, node: Node) -> Status:
     """Run ``( … )``."""
     with interpreter.subshell():
@@ -109,47 +93,7 @@ def run_test(interpreter: Interpreter, source: Source, node: Node) -> Status:
         return of_truth(conditions.double(interpreter, source, start + 2, end - 2))
     if source.text.startswith("((", start):
         return run_group(interpreter, source, node)
-    return of_truth(conditions.single(interpreter, source, start + 1, end - 1))
-
-
-def run_redirected(interpreter: Interpreter, source: Source, node: Node) -> Status:
-    """Run a statement with redirections: what goes to a file is not output."""
-    body = node.child_by_field_name("body")
-    saved_output, saved_heredoc = interpreter.output, interpreter.heredoc
-    extra: list[tuple[int, int]] = []
-    for redirect in node.children_by_field_name("redirect"):
-        if redirect.type == "heredoc_redirect":
-            interpreter.heredoc = _heredoc(interpreter, source, redirect)
-        elif redirect.type == "file_redirect":
-            targets = redirect.children_by_field_name("destination")
-            extra.extend((target.start_byte, target.end_byte) for target in targets[1:])
-            if _takes_stdout(source, redirect):
-                interpreter.output = None
-    try:
-        if body is None:
-            return SUCCESS
-        if body.type == "command":
-            return run_simple(interpreter, source, body, extra)
-        return interpreter.run(source, body)
-    finally:
-        interpreter.output, interpreter.heredoc = saved_output, saved_heredoc
-
-
-def _takes_stdout(source: Source, redirect: Node) -> bool:
-    text = source.slice(redirect)
-    return text.startswith((">", "1>", "&>"))
-
-
-def _heredoc(interpreter: Interpreter, source: Source, redirect: Node) -> Value:
-    """Return the text of a here-document, expanded unless its delimiter is quoted."""
-    bodies = [child for child in redirect.children if child.type == "heredoc_body"]
-    starts = [child for child in redirect.children if child.type == "heredoc_start"]
-    if not bodies:
-        return literal("")
-    body = bodies[0]
-    if starts and any(mark in source.slice(starts[0]) for mark in "'\"\\"):
-        return literal(source.slice(body))
-    return interpreter.expander.value(source, body.start_byte, body.end_byte, quoted=True)
+    return conditions.single(interpreter, source, start + 1, end - 1)
 
 
 # -- branches -----------------------------------------------------------------------------
@@ -346,8 +290,11 @@ def _case(
 def _matches(interpreter: Interpreter, source: Source, item: Node, text: str) -> bool:
     for value in item.children_by_field_name("value"):
         pattern = interpreter.expander.pattern(source, value.start_byte, value.end_byte)
-        if pattern is not None and matches(pattern, text):
-            return True
+        try:
+            if pattern is not None and matches(pattern, text):
+                return True
+        except TooMuch:
+            continue
     return False
 
 
@@ -368,101 +315,6 @@ def _remember_patterns(
             text = "".join(part.text for part in parts if isinstance(part, Literal))
             if text and not any(char in text for char in "*?["):
                 interpreter.trace.literals[names[0], text] = None
-
-
-# -- loops and functions ------------------------------------------------------------------
-
-
-def _iterate(
-    interpreter: Interpreter, source: Source, node: Node, rounds: Iterable[object]
-) -> Status:
-    """Run a loop's body once per round, minding ``break`` and ``continue``.
-
-    A loop that sleeps waits for something outside the script: it is left after one round.
-    """
-    body = node.child_by_field_name("body")
-    status = SUCCESS
-    if body is None:
-        return status
-    for count, _ in enumerate(rounds):
-        if count >= MAX_LOOP_ITERATIONS:
-            place = source.place(node.start_byte)
-            interpreter.trace.note(f"loop left after {MAX_LOOP_ITERATIONS} rounds", place)
-            break
-        interpreter.waited = False
-        try:
-            status = interpreter.run(source, body)
-        except LoopControl as control:
-            if control.levels > 1:
-                raise LoopControl(control.kind, control.levels - 1) from None
-            if control.kind == "break":
-                break
-        if interpreter.waited:
-            break
-    return status
-
-
-def run_for(interpreter: Interpreter, source: Source, node: Node) -> Status:
-    """Run ``for name in words``; an unknown list counts as one unknown word."""
-    name_node = node.child_by_field_name("variable")
-    if name_node is None:
-        return SUCCESS
-    name = source.slice(name_node)
-    place = source.place(node.start_byte)
-    values = node.children_by_field_name("value")
-    if values:
-        elements = [
-            element
-            for value in values
-            for element in interpreter.expander.words(source, value.start_byte, value.end_byte)
-        ]
-    elif any(child.type == "in" for child in node.children):
-        elements = []
-    else:
-        elements = [Element(value, place) for value in interpreter.state.positional]
-
-    def rounds() -> Iterator[None]:
-        for element in elements:
-            interpreter.state.assign(name, Variable(element.value, place=place))
-            yield
-
-    return _iterate(interpreter, source, node, rounds())
-
-
-def run_c_style_for(interpreter: Interpreter, source: Source, node: Node) -> Status:
-    """Run ``for ((init; condition; update))``."""
-    begin = source.text.find("((", node.start_byte) + 2
-    end = source.text.find("))", begin)
-    cuts = [at for at in range(begin, end) if source.text[at] == ";"]
-    if len(cuts) != 2:
-        return SUCCESS
-    expander = interpreter.expander
-    expander.arithmetic(source, begin, cuts[0])
-
-    def rounds() -> Iterator[None]:
-        while source.text[cuts[0] + 1 : cuts[1]].strip() == "" or expander.arithmetic(
-            source, cuts[0] + 1, cuts[1]
-        ):
-            yield
-            expander.arithmetic(source, cuts[1] + 1, end)
-
-    return _iterate(interpreter, source, node, rounds())
-
-
-def run_while(interpreter: Interpreter, source: Source, node: Node) -> Status:
-    """Run ``while`` or ``until``; a condition that cannot be decided ends the loop."""
-    wanted = node.children[0].type == "while"
-    body = node.child_by_field_name("body")
-    condition = [child for child in node.children[1:] if child != body]
-
-    def rounds() -> Iterator[None]:
-        while True:
-            status = interpreter.block(source, condition)
-            if status.basis != "known" or status.ok != wanted:
-                return
-            yield
-
-    return _iterate(interpreter, source, node, rounds())
 
 
 def define_function(interpreter: Interpreter, source: Source, node: Node) -> Status:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from perf_doctor.shell.arithmetic import ArithmeticUnknown, evaluate
+from perf_doctor.shell.limits import TooMuch
+from perf_doctor.shell.model import Unknown
 from perf_doctor.shell.patterns import matches
-from perf_doctor.shell.values import Element, Value
+from perf_doctor.shell.regex import search
+from perf_doctor.shell.status import MISUSE, Status, of_truth
+from perf_doctor.shell.values import Element, Value, Variable, literal
 from perf_doctor.shell.words import Literal, scan, split
 
 if TYPE_CHECKING:
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
 Truth = bool | None
 Range = tuple[int, int]
 
+_INTEGER: Final = re.compile(r"\s*[-+]?[0-9]{1,18}\s*")
 _FILE: Final = frozenset("abcdefghkprstuwxGLNOS")
 _NUMBER: Final[dict[str, Callable[[int, int], bool]]] = {
     "-eq": lambda a, b: a == b,
@@ -27,10 +33,11 @@ _NUMBER: Final[dict[str, Callable[[int, int], bool]]] = {
     "-ge": lambda a, b: a >= b,
 }
 _TEXT: Final = frozenset({"=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef"})
+_BINARY: Final = (_TEXT | _NUMBER.keys()) - {"=~"}
 
 
-def single(interpreter: Interpreter, source: Source, start: int, end: int) -> Truth:
-    """Return the truth of the inside of ``[ … ]`` or of the arguments of ``test``.
+def single(interpreter: Interpreter, source: Source, start: int, end: int) -> Status:
+    """Return the status of ``[ … ]``, whose inside stands at the range.
 
     Words are split first, as bash does: ``[ $X = a ]`` with X unset is an error, hence false.
     """
@@ -48,7 +55,7 @@ def single(interpreter: Interpreter, source: Source, start: int, end: int) -> Tr
 
 def _expand(
     interpreter: Interpreter, source: Source, begin: int, stop: int
-) -> tuple[list[Element], tuple[str, ...]]:
+) -> tuple[Sequence[Element], tuple[str, ...]]:
     """Return the words of a range and the names it was seen to depend on."""
     trace = interpreter.trace
     before, trace.looked_at = trace.looked_at, {}
@@ -77,26 +84,111 @@ def _remember(
             interpreter.trace.literals[names[0], text] = None
 
 
-def test(interpreter: Interpreter, words: list[Value]) -> Truth:
-    """Return what ``test`` says of these words; a usage error is false."""
-    texts = [word.known for word in words]
-    if not words:
-        return False
-    if len(words) == 1:
-        return _not(words[0].empty)
-    if len(words) == 3 and texts[1] in _TEXT | _NUMBER.keys():
-        return _binary(interpreter, words[0], str(texts[1]), words[2])
-    if texts[0] == "!":
-        return _not(test(interpreter, words[1:]))
-    if texts[0] == "(" and texts[-1] == ")":
-        return test(interpreter, words[1:-1])
-    for operator, combine in (("-o", _or), ("-a", _and)):
-        if len(words) > 3 and operator in texts[1:-1]:
-            at = texts.index(operator, 1)
-            return combine(test(interpreter, words[:at]), test(interpreter, words[at + 1 :]))
-    if len(words) == 2 and texts[0] is not None:
-        return _unary(interpreter, texts[0], words[1])
-    return False
+def test(interpreter: Interpreter, words: list[Value]) -> Status:
+    """Return what ``test`` says of these words; wrong use is false, and stays so behind ``!``."""
+    try:
+        return of_truth(_Single(interpreter, words).decide())
+    except _Misused:
+        return MISUSE
+
+
+class _Misused(Exception):
+    """The words are no condition: bash prints an error, and the status is 2."""
+
+
+class _Single:
+    """The words of ``[ … ]``, read by their number first, as POSIX demands, then by precedence."""
+
+    def __init__(self, interpreter: Interpreter, words: list[Value]) -> None:
+        self.interpreter = interpreter
+        self.words = words
+        self.texts = [word.known for word in words]
+        self.at = 0
+
+    def decide(self) -> Truth:
+        """Return the truth of all the words."""
+        count = len(self.words)
+        if count == 4 and self.texts[0] == "!":
+            return _not(self._three(1))
+        if count == 4 and self.texts[0] == "(" and self.texts[3] == ")":
+            return self._two(1)
+        if count == 3:
+            return self._three(0)
+        if count == 2:
+            return self._two(0)
+        if count < 2:
+            return _not(self.words[0].empty) if count else False
+        value = self._or()
+        if self.at != count:
+            raise _Misused
+        return value
+
+    def _two(self, at: int) -> Truth:
+        operator = self.texts[at]
+        if operator == "!":
+            return self.words[at + 1].empty
+        if operator is None or not _is_unary(operator):
+            raise _Misused
+        return _unary(self.interpreter, operator, self.words[at + 1])
+
+    def _three(self, at: int) -> Truth:
+        first, operator, last = self.texts[at : at + 3]
+        left, right = self.words[at], self.words[at + 2]
+        if operator in _BINARY:
+            return _binary(self.interpreter, left, str(operator), right)
+        if operator in ("-a", "-o"):
+            combine = _and if operator == "-a" else _or
+            return combine(_not(left.empty), _not(right.empty))
+        if first == "!":
+            return _not(self._two(at + 1))
+        if first == "(" and last == ")":
+            return _not(self.words[at + 1].empty)
+        raise _Misused
+
+    def _or(self) -> Truth:
+        value = self._and()
+        while self._take("-o"):
+            value = _or(value, self._and())
+        return value
+
+    def _and(self) -> Truth:
+        value = self._term()
+        while self._take("-a"):
+            value = _and(value, self._term())
+        return value
+
+    def _take(self, text: str) -> bool:
+        taken = self.at < len(self.texts) and self.texts[self.at] == text
+        self.at += taken
+        return taken
+
+    def _term(self) -> Truth:
+        negated = False
+        while self._take("!"):
+            negated = not negated
+        value = self._positive()
+        return _not(value) if negated else value
+
+    def _positive(self) -> Truth:
+        at, left = self.at, len(self.words) - self.at
+        if left < 1:
+            raise _Misused
+        text = self.texts[at]
+        if text == "(":
+            raise _Misused  # with parentheses bash counts words in ways of its own
+        if left > 2 and self.texts[at + 1] in _BINARY:
+            self.at += 3
+            operator = str(self.texts[at + 1])
+            return _binary(self.interpreter, self.words[at], operator, self.words[at + 2])
+        if left > 1 and text is not None and _is_unary(text):
+            self.at += 2
+            return _unary(self.interpreter, text, self.words[at + 1])
+        self.at += 1
+        return _not(self.words[at].empty)
+
+
+def _is_unary(text: str) -> bool:
+    return len(text) == 2 and text[0] == "-" and (text[1] in _FILE or text[1] in "nzvotR")
 
 
 def double(interpreter: Interpreter, source: Source, start: int, end: int) -> Truth:
@@ -149,6 +241,8 @@ class _Double:
         left_range = self.ranges[self.at]
         self.at += 1
         operator = self._peek()
+        if operator == "=~":
+            return self._search(left_range)
         if operator in _TEXT or operator in _NUMBER:
             self.at += 2
             if self.at > len(self.ranges):
@@ -165,6 +259,8 @@ class _Double:
         left = self._value(left_range)
         names = tuple(trace.looked_at)
         trace.looked_at = {**before, **trace.looked_at}
+        if operator in _NUMBER:
+            return self._compare_numbers(left, operator, self._value(right_range))
         if operator not in ("=", "==", "!="):
             return _binary(self.interpreter, left, operator, self._value(right_range))
         _remember(self.interpreter, self.source, [left_range, (0, 0), right_range], [names, (), ()])
@@ -172,7 +268,42 @@ class _Double:
         text = left.known
         if pattern is None or text is None:
             return None
-        return matches(pattern, text) == (operator != "!=")
+        try:
+            return matches(pattern, text) == (operator != "!=")
+        except TooMuch:
+            return None
+
+    def _compare_numbers(self, left: Value, operator: str, right: Value) -> Truth:
+        """Compare two arithmetic expressions; one that is not valid makes it false."""
+        a, b = left.known, right.known
+        if a is None or b is None:
+            return None
+        try:
+            numbers = evaluate(a, self.interpreter), evaluate(b, self.interpreter)
+        except ArithmeticUnknown:
+            return False
+        return _NUMBER[operator](*numbers)
+
+    def _search(self, left_range: Range) -> Truth:
+        """Match a regular expression, which goes on to the next ``&&`` or ``||``."""
+        begin = self.at = self.at + 1
+        depth = 0
+        while (word := self._peek()) not in ("", "&&", "||") and (word != ")" or depth):
+            depth += {"(": 1, ")": -1}.get(word, 0)
+            self.at += 1
+        if self.at == begin:
+            return False
+        text = self._value(left_range).known
+        span = self.ranges[begin][0], self.ranges[self.at - 1][1]
+        pieces = self.interpreter.expander.pieces(self.source, *span)
+        found = None if text is None or pieces is None else search(pieces, text)
+        place = self.source.place(span[0])
+        groups = found if isinstance(found, tuple) else ()
+        elements = tuple(Element(literal(group), place) for group in groups)
+        if found is None:
+            elements = (Element(Value((Unknown("BASH_REMATCH", "a match"),)), place),)
+        self.interpreter.state.assign("BASH_REMATCH", Variable(elements=elements))
+        return None if found is None else bool(found)
 
 
 def _not(value: Truth) -> Truth:
@@ -217,11 +348,9 @@ def _binary(interpreter: Interpreter, left: Value, operator: str, right: Value) 
     if operator in "<>":
         return a < b if operator == "<" else a > b
     if operator in _NUMBER:
-        try:
-            numbers = evaluate(a, interpreter), evaluate(b, interpreter)
-        except ArithmeticUnknown:
-            return False
-        return _NUMBER[operator](*numbers) if a.strip() and b.strip() else False
+        if not (_INTEGER.fullmatch(a) and _INTEGER.fullmatch(b)):
+            raise _Misused
+        return _NUMBER[operator](int(a), int(b))
     return None
 
 

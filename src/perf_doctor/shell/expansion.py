@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -65,7 +65,7 @@ class _Fields:
             if isinstance(part, Unknown):
                 self.add(Value((part,), value.overridable_by, value.undecided), quoted=False)
                 continue
-            for index, piece in enumerate(_split(part, self.ifs)):
+            for index, piece in enumerate(split_fields(part, self.ifs)):
                 if index:
                     self.close()
                 if piece is None:
@@ -74,7 +74,7 @@ class _Fields:
                 self.add(one, quoted=False, origin=origin)
 
 
-def _split(text: str, ifs: str) -> Iterator[str | None]:
+def split_fields(text: str, ifs: str) -> Iterator[str | None]:
     """Yield the fields of a text; None stands for nothing before or behind a white-space cut."""
     if not ifs or not any(char in ifs for char in text):
         yield text or None
@@ -108,12 +108,20 @@ class Expander:
         self.interpreter = interpreter
         self.depth = 0
 
-    def words(self, source: Source, start: int, end: int) -> list[Element]:
+    def words(self, source: Source, start: int, end: int) -> Sequence[Element]:
         """Return the words that the text at this range becomes; none, one or several."""
+        if (static := source.static.get(start)) is not None:
+            return static
         place = source.place(start)
         if _PLAIN_WORD.match(source.text, start, end):
-            return [Element(Value((source.text[start:end],)), place)]
+            static = (Element(Value((source.text[start:end],)), place),)
+            source.static[start] = static
+            return static
         parts = scan(source, start, end)
+        if len(parts) == 1 and isinstance(parts[0], Literal) and parts[0].quoted:
+            static = (Element(literal(parts[0].text), place),)
+            source.static[start] = static
+            return static
         try:
             return self._expand(source, parts, place)
         except TooMuch as limit:
@@ -123,7 +131,7 @@ class Expander:
     def _expand(self, source: Source, parts: tuple[Part, ...], place: Place) -> list[Element]:
         elements: list[Element] = []
         for variant in expand_braces(parts):
-            fields = _Fields(self._ifs())
+            fields = _Fields(self.ifs())
             self._add(fields, source, variant)
             fields.close()
             for one_field in fields.done:
@@ -134,10 +142,12 @@ class Expander:
                 )
         return elements
 
-    def value(self, source: Source, start: int, end: int, *, quoted: bool = False) -> Value:
+    def value(
+        self, source: Source, start: int, end: int, *, quoted: bool = False, operand: bool = False
+    ) -> Value:
         """Return the text as an assignment sees it: one value, never split."""
         try:
-            return self.value_of(source, scan(source, start, end, quoted=quoted))
+            return self.value_of(source, scan(source, start, end, quoted=quoted, operand=operand))
         except TooMuch as limit:
             if self.depth:
                 raise
@@ -146,19 +156,29 @@ class Expander:
             )
             return Value((Unknown("too-much", str(limit)),))
 
-    def value_of(self, source: Source, parts: Iterable[Part]) -> Value:
+    def value_of(self, source: Source, parts: Sequence[Part]) -> Value:
         """Return the parts as one value."""
+        if len(parts) == 1:
+            return self._part_value(source, parts[0])
         return join(self._part_value(source, part) for part in parts)
 
     def pattern(self, source: Source, start: int, end: int) -> Pattern | None:
         """Return the range as a pattern, or None when a part of it is unknown."""
-        pieces: list[tuple[str, bool]] = []
-        for part in scan(source, start, end):
-            text = self._part_value(source, part).known
-            if text is None:
-                return None
-            pieces.append((text, part.quoted))
-        return compile_pattern(pieces)
+        pieces = self.pieces(source, start, end)
+        return None if pieces is None else compile_pattern(pieces)
+
+    def pieces(self, source: Source, start: int, end: int) -> list[tuple[str, bool]] | None:
+        """Return the range as pieces of text, each quoted or not; None when one is unknown."""
+        found: list[tuple[str, bool]] = []
+        try:
+            for part in scan(source, start, end):
+                text = self._part_value(source, part).known
+                if text is None:
+                    return None
+                found.append((text, part.quoted))
+        except TooMuch:
+            return None
+        return found
 
     def arithmetic(self, source: Source, start: int, end: int) -> int | None:
         """Return the value of an arithmetic expression, None when it is not known."""
@@ -169,7 +189,8 @@ class Expander:
         except ArithmeticUnknown:
             return None
 
-    def _ifs(self) -> str:
+    def ifs(self) -> str:
+        """Return the characters at which words are split."""
         variable = self.interpreter.state.variables.get("IFS")
         if variable is None:
             return DEFAULT_IFS
@@ -179,7 +200,7 @@ class Expander:
     def _add(self, fields: _Fields, source: Source, parts: Sequence[Part]) -> None:
         for part in parts:
             if isinstance(part, Literal):
-                fields.add(literal(part.text) if part.text else EMPTY, quoted=part.quoted)
+                fields.add(literal(part.text), quoted=part.quoted)
             elif isinstance(part, Parameter):
                 self._add_parameter(fields, source, part)
             elif part.quoted:
@@ -198,16 +219,19 @@ class Expander:
             else:
                 fields.split(resolved)
             return
-        if part.quoted and part.index == "*":
-            ifs = self._ifs()
+        if part.quoted and part.subscript == "*":
+            ifs = self.ifs()
             fields.add(join((e.value for e in resolved), ifs[:1]), quoted=True)
             return
+        keeps_empty = part.quoted or self.ifs()[:1] not in DEFAULT_IFS
         for index, element in enumerate(resolved):
             if index:
                 fields.close()
             origin = element if element.group else None
             if part.quoted:
                 fields.add(element.value, quoted=True, origin=origin)
+            elif keeps_empty and element.value.empty is True and index < len(resolved) - 1:
+                fields.add(EMPTY, quoted=True, origin=origin)  # between two separators
             else:
                 fields.split(element.value, origin)
 
@@ -217,7 +241,8 @@ class Expander:
         """Add the default of ``${X:-default}``: its own quotes count, unless quoted as a whole."""
         start, end = operand.range
         if quoted:
-            value = join([self.value(source, start, end, quoted=True), operand.mark])
+            text = self.value(source, start, end, quoted=True, operand=True)
+            value = join([text, operand.mark])
             fields.add(value, quoted=True)
             return
         for part in scan(source, start, end):
@@ -236,7 +261,7 @@ class Expander:
 
     def _part_value(self, source: Source, part: Part) -> Value:
         if isinstance(part, Literal):
-            return literal(part.text) if part.text else EMPTY
+            return literal(part.text)
         if isinstance(part, Parameter):
             return self._parameter_value(source, part)
         if isinstance(part, Arithmetic):
@@ -265,11 +290,14 @@ class Expander:
         resolved = parameters.resolve(self, source, part)
         if isinstance(resolved, parameters.Operand):
             start, end = resolved.range
-            text = self._nested(lambda: self.value(source, start, end, quoted=part.quoted))
+            quoted = part.quoted
+            text = self._nested(
+                lambda: self.value(source, start, end, quoted=quoted, operand=quoted)
+            )
             return join([text, resolved.mark])
         if isinstance(resolved, Value):
             return resolved
-        separator = self._ifs()[:1] if part.index == "*" else " "
+        separator = self.ifs()[:1] if part.subscript == "*" else " "
         return join((element.value for element in resolved), separator)
 
     def _nested(self, run: Callable[[], T]) -> T:

@@ -34,17 +34,32 @@ def tree_root(script: str) -> str:
 
 
 class Library:
-    """Shell files parsed once: many scripts source the same model and entrypoint files."""
+    """Shell files parsed once: many scripts source the same model and entrypoint files.
+
+    A file that has changed since is read again.
+    """
 
     def __init__(self) -> None:
-        self._sources: dict[tuple[str, str], Source] = {}
+        self._sources: dict[tuple[str, str], tuple[tuple[int, int], Source]] = {}
 
     def load(self, path: str, shown: str) -> Source:
         """Return the file at a resolved path, named ``shown`` in places."""
-        key = path, shown
-        if key not in self._sources:
-            self._sources[key] = Source(shown, read_text(path))
-        return self._sources[key]
+        version = _version(path)
+        known = self._sources.get((path, shown))
+        if known is not None and known[0] == version:
+            return known[1]
+        source = Source(shown, read_text(path))
+        self._sources[path, shown] = version, source
+        return source
+
+
+def _version(path: str) -> tuple[int, int]:
+    """Return what changes when a file is written; nothing for one that cannot be looked at."""
+    try:
+        seen = os.stat(path)
+    except OSError:
+        return 0, 0
+    return seen.st_mtime_ns, seen.st_size
 
 
 class Files:

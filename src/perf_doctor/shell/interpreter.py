@@ -7,27 +7,26 @@ set: if such a variable reaches a launch, the other way is worth a look of its o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from perf_doctor.shell import assignments, compound
-from perf_doctor.shell.arithmetic import ArithmeticUnknown, evaluate
+from perf_doctor.shell import assignments, compound, loops, streams
+from perf_doctor.shell.arithmetic import ArithmeticUnknown
 from perf_doctor.shell.expansion import Expander
 from perf_doctor.shell.limits import (
     EVALUATION_SECONDS,
     MAX_CALL_DEPTH,
     MAX_NESTING,
-    MAX_SOURCE_DEPTH,
     MAX_STEPS,
     LimitReached,
-    ScriptError,
 )
 from perf_doctor.shell.model import Command, Place, Unknown, Word
 from perf_doctor.shell.simple import run_simple
 from perf_doctor.shell.state import State, Trace
-from perf_doctor.shell.status import ASSUMED, SUCCESS, Returned, ScriptEnd, Status
+from perf_doctor.shell.status import ASSUMED, SUCCESS, LoopControl, Returned, ScriptEnd, Status
 from perf_doctor.shell.values import Element, Value, Variable, join, literal
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from perf_doctor.shell.source import Source
     from perf_doctor.shell.words import Substitution
 
+_BACKGROUND: Final = re.compile(r"[ \t]*&(?!&)")
 FindProgram = Callable[[list[str]], int | None]
 
 
@@ -70,10 +70,12 @@ class Interpreter:
         self.positional_required = False
         self.waited = False
         self.output: list[Value] | None = None
-        self.heredoc: Value | None = None
+        self.stdin: Value | None = None
+        self.substituted: Status = SUCCESS
         self.undecided: tuple[int, ...] = ()
         self.depth = 0
         self.calls = 0
+        self.loops = 0
         self._steps = 0
         self._deadline = monotonic() + EVALUATION_SECONDS
 
@@ -88,10 +90,10 @@ class Interpreter:
         return status
 
     def _statement(self, source: Source, node: Node) -> Status:
-        following = node.next_sibling
-        if following is not None and following.type == "&":
+        if _BACKGROUND.match(source.text, node.end_byte):
             with self.subshell():
                 self.run(source, node)
+            self.state.last = SUCCESS
             return SUCCESS
         return self.run(source, node)
 
@@ -107,18 +109,28 @@ class Interpreter:
             return ASSUMED
         self.depth += 1
         try:
-            return handler(self, source, node)
+            status = handler(self, source, node)
         finally:
             self.depth -= 1
+        self.state.last = status
+        return status
 
     def _count_step(self, source: Source, node: Node) -> None:
         self._steps += 1
-        if self._steps > MAX_STEPS or (self._steps % 256 == 0 and monotonic() > self._deadline):
-            place = source.place(node.start_byte)
-            raise LimitReached(
-                f"{place.file}:{place.line}: stopped after {self._steps} steps; "
-                "what comes later was not read"
-            )
+        if self._steps > MAX_STEPS:
+            self._stop(f"after {MAX_STEPS} steps", source, node.start_byte)
+        self.check_time(source, node.start_byte)
+
+    def check_time(self, source: Source, offset: int) -> None:
+        """Raise ``LimitReached`` when the time for this way through the script is over."""
+        if monotonic() > self._deadline:
+            self._stop(f"after {EVALUATION_SECONDS:g} seconds", source, offset)
+
+    def _stop(self, limit: str, source: Source, offset: int) -> NoReturn:
+        place = source.place(offset)
+        raise LimitReached(
+            f"{place.file}:{place.line}: stopped {limit}; what comes later was not read"
+        )
 
     # -- subshells and substitutions ------------------------------------------------------
 
@@ -133,12 +145,14 @@ class Interpreter:
         if node is None:
             return Value((Unknown("command", "a command substitution that cannot be read"),))
         saved, self.output = self.output, []
+        status = SUCCESS
         try:
             with self.subshell():
-                self.block(source, node.children)
+                status = self.block(source, node.children)
             output = self.output
         finally:
             self.output = saved
+        self.substituted = status
         if not any(child.type in _HANDLERS for child in node.children):
             return Value((Unknown("file", "the content of a file"),))
         return _without_newlines(join(output or []))
@@ -185,15 +199,7 @@ class Interpreter:
             place = Place(self.state.sources[-1] if self.state.sources else "", 1)
             assignments.set_element(self, name, index, Element(literal(str(value)), place))
 
-    def index_of(self, source: Source, text: str) -> int | None:
-        """Return the value of an array index, None when it is not known."""
-        del source
-        try:
-            return evaluate(text.replace("$", "").strip("\"'{}"), self)
-        except ArithmeticUnknown:
-            return None
-
-    # -- functions and files --------------------------------------------------------------
+    # -- functions --------------------------------------------------------------
 
     def call(self, name: str, arguments: list[Value]) -> Status:
         """Run a function with these arguments."""
@@ -201,59 +207,20 @@ class Interpreter:
         if self.calls >= MAX_CALL_DEPTH:
             self.trace.note(f"function {name} calls itself too deeply; not followed further")
             return ASSUMED
-        saved = self.state.positional
+        saved, saved_loops = self.state.positional, self.loops
         self.state.positional = tuple(arguments)
         self.state.locals = (*self.state.locals, {})
         self.calls += 1
+        self.loops = 0
         try:
             return self.run(function.source, function.body)
         except Returned as returned:
             return returned.status
         finally:
             self.calls -= 1
+            self.loops = saved_loops
             self.state.positional = saved
             self.state.leave_function()
-
-    def source_file(self, path: Value, arguments: list[Value], place: Place) -> Status:
-        """Read a sourced file, if it may be read, in this shell."""
-        state = self.state
-        known, cwd = path.known, state.cwd.known
-        if known is None or (not known.startswith("/") and cwd is None):
-            self.trace.note(f"sourced file {path.text} is not known; not read", place)
-            return ASSUMED
-        full = known if known.startswith("/") else f"{cwd}/{known}"
-        if len(state.sources) >= MAX_SOURCE_DEPTH:
-            self.trace.note(f"{known} is sourced too deep; not read", place)
-            return ASSUMED
-        source = self._open(full, known, place)
-        if source is None:
-            return ASSUMED
-        saved_positional = state.positional
-        if arguments:
-            state.positional = tuple(arguments)
-        state.sources = (*state.sources, known)
-        try:
-            return self.block(source, source.root.children)
-        except Returned as returned:
-            return returned.status
-        finally:
-            self.state.sources = self.state.sources[:-1]
-            self.state.positional = saved_positional
-
-    def _open(self, path: str, shown: str, place: Place) -> Source | None:
-        """Return a file to be sourced; None, with a note, when it may not or cannot be read."""
-        try:
-            return self.files.source(path)
-        except ScriptError as error:
-            if (inside := self.files.stand_in(path)) is None:
-                self.trace.note(f"sourced file {shown} {error}; not read", place)
-                return None
-            self.trace.note(f"{inside} is read in place of {shown}", place)
-        try:
-            return self.files.source(inside)
-        except ScriptError as error:
-            self.trace.note(f"sourced file {inside} {error}; not read", place)
-            return None
 
     # -- launches -------------------------------------------------------------------------
 
@@ -278,16 +245,10 @@ class Interpreter:
         self.launches[-1] = replace(last, cut=(*last.cut, *cut))
 
     def _word(self, source: Source, element: Element) -> Word:
-        value = element.value
-        origin = self.files.opened.get(element.place.file, source)
-        return Word(
-            value.text,
-            element.place,
-            element.group,
-            value.unknown,
-            value.overridable_by,
-            origin.comments_near(element.place.line),
-        )
+        value, place, group = element
+        origin = self.files.opened.get(place.file, source)
+        comments = origin.comments_near(place.line)
+        return Word(value.text, place, group, value.unknown, value.overridable_by, comments)
 
     # -- branches -------------------------------------------------------------------------
 
@@ -312,6 +273,8 @@ class Interpreter:
 
         That happens only with an ``excuse``: the way into the arm hung on something absent.
         """
+        if not excuse:
+            return run()
         state = self.state.copy()
         trace = self.trace
         names, looked_at_file = tuple(trace.looked_at), trace.looked_at_file
@@ -319,7 +282,7 @@ class Interpreter:
         try:
             return run()
         except ScriptEnd:
-            if self.launches or not excuse:
+            if self.launches:
                 raise
         self.state = state
         trace.notes, trace.required = notes, required
@@ -346,7 +309,7 @@ class _Subshell:
         for name in required:
             if name in inner.variables and name not in self.state.variables:
                 self.state.variables[name] = inner.variables[name]
-        return kind is not None and issubclass(kind, (ScriptEnd, Returned))
+        return kind is not None and issubclass(kind, (ScriptEnd, Returned, LoopControl))
 
 
 def _without_newlines(value: Value) -> Value:
@@ -365,14 +328,16 @@ def _sequence(interpreter: Interpreter, source: Source, node: Node) -> Status:
 
 
 def _assignment(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    interpreter.substituted = SUCCESS
     assignments.assign(interpreter, source, node)
-    return SUCCESS
+    return interpreter.substituted  # the status of an assignment is that of its substitution
 
 
 def _assignment_list(interpreter: Interpreter, source: Source, node: Node) -> Status:
+    interpreter.substituted = SUCCESS
     for child in node.named_children:
         assignments.assign(interpreter, source, child)
-    return SUCCESS
+    return interpreter.substituted
 
 
 _Handler = Callable[[Interpreter, "Source", "Node"], Status]
@@ -386,16 +351,16 @@ _HANDLERS: dict[str, _Handler] = {
     "unset_command": assignments.unset,
     "command": run_simple,
     "test_command": compound.run_test,
-    "redirected_statement": compound.run_redirected,
-    "pipeline": compound.run_pipeline,
+    "redirected_statement": streams.run_redirected,
+    "pipeline": streams.run_pipeline,
     "list": compound.run_list,
     "negated_command": compound.run_negated,
     "subshell": compound.run_subshell,
     "compound_statement": compound.run_group,
     "if_statement": compound.run_if,
     "case_statement": compound.run_case,
-    "for_statement": compound.run_for,
-    "c_style_for_statement": compound.run_c_style_for,
-    "while_statement": compound.run_while,
+    "for_statement": loops.run_for,
+    "c_style_for_statement": loops.run_c_style_for,
+    "while_statement": loops.run_while,
     "function_definition": compound.define_function,
 }

@@ -115,7 +115,7 @@ class Script:
     """A script, read: the default way first, then the others, and every file that was opened.
 
     ``header`` is the leading comment block. ``variables`` holds the known scalars at the end of
-    every way, for masking the secret ones.
+    every way, for masking the secret ones. ``comments`` are those of all the files.
     """
 
     path: str
@@ -123,3 +123,4 @@ class Script:
     files: tuple[str, ...]
     header: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
+    comments: tuple[Comment, ...] = ()

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Final
 from perf_doctor.shell import patterns
 from perf_doctor.shell.model import Unknown
 from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
+from perf_doctor.shell.words import Literal, scan
 
 if TYPE_CHECKING:
     from perf_doctor.shell.expansion import Expander
     from perf_doctor.shell.source import Source
     from perf_doctor.shell.words import Parameter
-
-MAX_PATTERN_CHARS: Final = 8_192
-"""Longer texts are not searched for patterns: the result is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +36,21 @@ def resolve(expander: Expander, source: Source, part: Parameter) -> Resolved:
     """
     state = expander.interpreter.state
     name = part.name
+    if part.indirect and part.subscript in ("@", "*"):
+        return _indices(expander, source, name)
     if part.indirect:
         target = state.get(name)
         known = target.scalar.known if target else None
         if not known or not known.replace("_", "a").isalnum():
             return Value((Unknown(name, "an indirect name that is not known"),))
         name = known
-    if part.index in ("@", "*"):
+    if part.subscript is not None and _is_associative(expander, name):
+        return _unknown(name, "an associative array, which is not evaluated")
+    if part.subscript in ("@", "*"):
         return _all(expander, source, part, name)
     variable = _element(expander, source, part, name)
+    if variable is not None and variable.elements == () and part.subscript is None:
+        variable = None  # the first element of an empty array is unset
     _look_at(expander, name, variable)
     if part.length:
         known = variable.scalar.known if variable else ""
@@ -58,6 +62,11 @@ def resolve(expander: Expander, source: Source, part: Parameter) -> Resolved:
     if not part.operator:
         return variable.scalar
     return _transformed(expander, source, part, name, variable.scalar)
+
+
+def _is_associative(expander: Expander, name: str) -> bool:
+    variable = expander.interpreter.state.variables.get(name)
+    return variable is not None and variable.kind == "A"
 
 
 def _look_at(expander: Expander, name: str, variable: Variable | None) -> None:
@@ -78,6 +87,8 @@ def _all(expander: Expander, source: Source, part: Parameter, name: str) -> Reso
     if name in "@*":
         place = source.place(0)
         elements = [Element(value, place) for value in state.positional]
+        if part.operator == ":":
+            elements.insert(0, Element(literal(state.script_name), place))
     else:
         variable = state.get(name)
         if variable is None:
@@ -85,16 +96,15 @@ def _all(expander: Expander, source: Source, part: Parameter, name: str) -> Reso
             if depends := state.unset_depends_on.get(name):
                 expander.interpreter.depends_on(depends)
         elif variable.elements is None:
+            if part.operator == ":":  # a plain text is cut as text
+                return _transformed(expander, source, part, name, variable.value)
             elements = [Element(variable.value, source.place(0))]
         else:
             elements = list(variable.elements)
     if part.length:
         return literal(str(len(elements)))
     if part.operator in (":-", "-", ":+", "+"):
-        wants_default = not elements
-        if part.operator in (":+", "+"):
-            return [] if wants_default else Operand(part.operand, EMPTY)
-        return Operand(part.operand, EMPTY) if wants_default else elements
+        return _default_of_all(part, elements)
     if part.operator == ":":
         return _slice(expander, source, part, elements)
     if part.operator:
@@ -105,6 +115,15 @@ def _all(expander: Expander, source: Source, part: Parameter, name: str) -> Reso
     return elements
 
 
+def _default_of_all(part: Parameter, elements: list[Element]) -> Resolved:
+    absent = not elements or (
+        part.operator.startswith(":") and len(elements) == 1 and elements[0].value.empty is True
+    )
+    if part.operator in (":+", "+"):
+        return [] if absent else Operand(part.operand, EMPTY)
+    return Operand(part.operand, EMPTY) if absent else elements
+
+
 def _slice(
     expander: Expander, source: Source, part: Parameter, elements: list[Element]
 ) -> Resolved:
@@ -112,19 +131,32 @@ def _slice(
     if bounds is None:
         return _unknown(part.name)
     offset, length = bounds
-    if part.name in "@*":  # positional parameters count from 1
-        offset = max(offset - 1, 0)
+    if offset < 0:
+        offset += len(elements)
+    if offset < 0 or (length is not None and length < 0):
+        return []
     return elements[offset:] if length is None else elements[offset : offset + length]
+
+
+def _indices(expander: Expander, source: Source, name: str) -> list[Element]:
+    """Return what ``${!name[@]}`` lists."""
+    variable = expander.interpreter.state.get(name)
+    if variable is not None and variable.kind == "A":
+        return [Element(variable.value, source.place(0))]
+    count = 0 if variable is None else 1 if variable.elements is None else len(variable.elements)
+    return [Element(literal(str(index)), source.place(0)) for index in range(count)]
 
 
 def _element(expander: Expander, source: Source, part: Parameter, name: str) -> Variable | None:
     variable = expander.interpreter.state.get(name)
-    if part.index is None or variable is None:
+    if part.subscript is None or variable is None:
         return variable
-    index = expander.interpreter.index_of(source, part.index)
+    index = expander.arithmetic(source, *part.index_range)
     if index is None:
         return Variable(_unknown(name))
-    elements = variable.elements or (Element(variable.value, source.place(0)),)
+    if variable.elements is None:
+        return variable if index == 0 else None
+    elements = variable.elements
     if -len(elements) <= index < len(elements):
         return Variable(elements[index].value)
     return None
@@ -155,7 +187,7 @@ def _assign_default(
 ) -> Resolved:
     if _present(part, variable):
         return variable.scalar if variable else EMPTY
-    text = expander.value(source, *part.operand, quoted=part.quoted)
+    text = expander.value(source, *part.operand, quoted=part.quoted, operand=part.quoted)
     value = join([text, Value((), (name,))])
     expander.interpreter.state.assign(name, Variable(value, place=source.place(part.operand[0])))
     return value
@@ -194,8 +226,9 @@ def _transformed(
 ) -> Value:
     """Return the value behind one of the operators that change a text."""
     text = value.known
-    if text is None or len(text) > MAX_PATTERN_CHARS:
+    if text is None:
         return _unknown(name)
+    expander.interpreter.check_time(source, part.operand[0])
     changed = _change(expander, source, part, text)
     if changed is None:
         return _unknown(name)
@@ -205,14 +238,7 @@ def _transformed(
 def _change(expander: Expander, source: Source, part: Parameter, text: str) -> str | None:
     operator = part.operator
     if operator == ":":
-        bounds = _bounds(expander, source, part)
-        if bounds is None:
-            return None
-        offset, length = bounds
-        begin = max(len(text) + offset, 0) if offset < 0 else offset
-        if length is None:
-            return text[begin:]
-        return text[begin : begin + length] if length >= 0 else text[begin:length]
+        return _substring(expander, source, part, text)
     if operator in _CASE and part.operand[0] == part.operand[1]:
         return _CASE[operator](text)
     if operator in ("/", "//", "/#", "/%"):
@@ -227,10 +253,30 @@ def _change(expander: Expander, source: Source, part: Parameter, text: str) -> s
     return None
 
 
+def _substring(expander: Expander, source: Source, part: Parameter, text: str) -> str | None:
+    bounds = _bounds(expander, source, part)
+    if bounds is None:
+        return None
+    offset, length = bounds
+    begin = len(text) + offset if offset < 0 else offset
+    if begin < 0:
+        return ""
+    if length is None:
+        return text[begin:]
+    end = begin + length if length >= 0 else len(text) + length
+    return text[begin:end] if end >= begin or length >= 0 else None
+
+
+def upper(char: str) -> str:
+    """Return a character in upper case; one character stays one."""
+    large = char.upper()
+    return large if len(large) == len(char) else char
+
+
 _CASE: Final[dict[str, Callable[[str], str]]] = {
-    "^^": str.upper,
+    "^^": lambda text: "".join(map(upper, text)),
     ",,": str.lower,
-    "^": lambda text: text[:1].upper() + text[1:],
+    "^": lambda text: upper(text[:1]) + text[1:],
     ",": lambda text: text[:1].lower() + text[1:],
 }
 
@@ -239,15 +285,24 @@ def _replaced(expander: Expander, source: Source, part: Parameter, text: str) ->
     start, end = part.operand
     slash = _separator(source.text, start, end)
     pattern = expander.pattern(source, start, slash)
-    replacement = expander.value(source, min(slash + 1, end), end).known
+    start = min(slash + 1, end)
+    replacement = expander.value(source, start, end).known
     if pattern is None or replacement is None:
         return None
+    if replacement.count("&") != _quoted_text(source, start, end).count("&"):
+        return None  # the text that matched since bash 5.2, an ampersand before
     return patterns.replace(
         pattern,
         text,
         replacement,
         everywhere=part.operator == "//",
         anchor=part.operator[1:] if part.operator in ("/#", "/%") else "",
+    )
+
+
+def _quoted_text(source: Source, start: int, end: int) -> str:
+    return "".join(
+        part.text for part in scan(source, start, end) if isinstance(part, Literal) and part.quoted
     )
 
 
@@ -267,11 +322,24 @@ def _separator(text: str, start: int, end: int) -> int:
 def _bounds(expander: Expander, source: Source, part: Parameter) -> tuple[int, int | None] | None:
     """Return offset and length of ``${name:offset:length}``; None when not known."""
     start, end = part.operand
-    colon = source.text.find(":", start, end)
-    offset = expander.arithmetic(source, start, end if colon < 0 else colon)
+    colon = _colon(source.text, start, end)
+    offset = expander.arithmetic(source, start, colon)
     if offset is None:
         return None
-    if colon < 0:
+    if colon == end:
         return offset, None
     length = expander.arithmetic(source, colon + 1, end)
     return None if length is None else (offset, length)
+
+
+def _colon(text: str, start: int, end: int) -> int:
+    """Return the offset of the colon between offset and length, or ``end``."""
+    depth = 0
+    for at in range(start, end):
+        if text[at] in "([?":
+            depth += 1
+        elif text[at] in ")]" or (text[at] == ":" and depth):
+            depth -= 1
+        elif text[at] == ":":
+            return at
+    return end

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
+
+from perf_doctor.shell.limits import MAX_PATTERN_WORK, TooMuch
 
 _CLASSES = {
     "alpha": str.isalpha, "digit": str.isdigit, "alnum": str.isalnum, "upper": str.isupper,
@@ -34,9 +37,9 @@ class Bracket:
         return hit != self.negated
 
 
-ANY = "any character"
-STAR = "any text"
-Token = tuple[str, str] | Bracket  # ("=", c), (ANY, ""), (STAR, "") or a bracket
+ANY: Final = ("any character", "")
+STAR: Final = ("any text", "")
+Token = tuple[str, str] | Bracket  # ("=", c), ANY, STAR or a bracket
 Pattern = tuple[Token, ...]
 
 
@@ -56,10 +59,10 @@ def _compile_unquoted(text: str, tokens: list[Token]) -> None:
     while at < len(text):
         char = text[at]
         if char == "*":
-            if not tokens or tokens[-1] != (STAR, ""):
-                tokens.append((STAR, ""))
+            if not tokens or tokens[-1] != STAR:
+                tokens.append(STAR)
         elif char == "?":
-            tokens.append((ANY, ""))
+            tokens.append(ANY)
         elif char == "\\" and at + 1 < len(text):
             at += 1
             tokens.append(("=", text[at]))
@@ -99,14 +102,73 @@ def _bracket(text: str, at: int) -> tuple[Bracket, int] | None:
 
 def matches(pattern: Pattern, text: str) -> bool:
     """Return whether the whole text matches."""
-    return len(text) in match_ends(pattern, text, 0)
+    return len(text) in _match_ends(pattern, text, 0)
 
 
-def match_ends(pattern: Pattern, text: str, start: int) -> set[int]:
+def strip_prefix(pattern: Pattern, text: str, *, longest: bool) -> str:
+    """Return the text without its shortest or longest matching prefix."""
+    ends = _match_ends(pattern, text, 0)
+    return text[(max(ends) if longest else min(ends)) :] if ends else text
+
+
+def strip_suffix(pattern: Pattern, text: str, *, longest: bool) -> str:
+    """Return the text without its shortest or longest matching suffix."""
+    return strip_prefix(pattern[::-1], text[::-1], longest=longest)[::-1]
+
+
+def replace(
+    pattern: Pattern, text: str, replacement: str, *, everywhere: bool, anchor: str = ""
+) -> str:
+    """Return the text with the longest match replaced, the first or every one.
+
+    ``anchor`` is ``#`` or ``%`` where the match must stand at the start or the end.
+    """
+    if not pattern:
+        return {"#": replacement + text, "%": text + replacement}.get(anchor, text)
+    if not text:
+        return replacement if matches(pattern, text) else text
+    if not anchor and (plain := _plain_text(pattern)) is not None:
+        return text.replace(plain, replacement, -1 if everywhere else 1)
+    if anchor == "%":
+        ends = _match_ends(pattern[::-1], text[::-1], 0)
+        return text[: len(text) - max(ends)] + replacement if ends else text
+    if anchor == "#":
+        ends = _match_ends(pattern, text, 0)
+        return replacement + text[max(ends) :] if ends else text
+    return _replace_anywhere(pattern, text, replacement, everywhere=everywhere)
+
+
+def _plain_text(pattern: Pattern) -> str | None:
+    """Return the text a pattern consists of, None when it is more than text."""
+    plain = [token[1] for token in pattern if not isinstance(token, Bracket) and token[0] == "="]
+    return "".join(plain) if len(plain) == len(pattern) else None
+
+
+def _replace_anywhere(pattern: Pattern, text: str, replacement: str, *, everywhere: bool) -> str:
+    if len(text) ** 2 * len(pattern) > MAX_PATTERN_WORK:
+        raise TooMuch("a pattern to be replaced in a long text")
+    out: list[str] = []
+    at = 0
+    while at < len(text):
+        end = max(_match_ends(pattern, text, at), default=at)
+        if end == at:
+            out.append(text[at])
+            at += 1
+            continue
+        out.append(replacement)
+        at = end
+        if not everywhere:
+            break
+    return "".join(out) + text[at:]
+
+
+def _match_ends(pattern: Pattern, text: str, start: int) -> set[int]:
     """Return every offset at which a match that begins at ``start`` can end."""
+    if len(pattern) * len(text) > MAX_PATTERN_WORK:
+        raise TooMuch("a long pattern on a long text")
     ends = {start}
     for token in pattern:
-        if token == (STAR, ""):
+        if token == STAR:
             ends = set(range(min(ends), len(text) + 1))
         else:
             ends = {at + 1 for at in ends if at < len(text) and _accepts(token, text[at])}
@@ -118,43 +180,4 @@ def match_ends(pattern: Pattern, text: str, start: int) -> set[int]:
 def _accepts(token: Token, char: str) -> bool:
     if isinstance(token, Bracket):
         return token.matches(char)
-    return token[0] == ANY or token[1] == char
-
-
-def strip_prefix(pattern: Pattern, text: str, *, longest: bool) -> str:
-    """Return the text without its shortest or longest matching prefix."""
-    ends = match_ends(pattern, text, 0)
-    return text[(max(ends) if longest else min(ends)) :] if ends else text
-
-
-def strip_suffix(pattern: Pattern, text: str, *, longest: bool) -> str:
-    """Return the text without its shortest or longest matching suffix."""
-    starts = range(len(text) + 1) if longest else range(len(text), -1, -1)
-    return next((text[:at] for at in starts if len(text) in match_ends(pattern, text, at)), text)
-
-
-def replace(
-    pattern: Pattern, text: str, replacement: str, *, everywhere: bool, anchor: str = ""
-) -> str:
-    """Return the text with the longest match replaced, the first or every one.
-
-    ``anchor`` is ``#`` or ``%`` where the match must stand at the start or the end.
-    """
-    out: list[str] = []
-    at = 0
-    while at <= len(text):
-        ends = match_ends(pattern, text, at)
-        if anchor == "%":
-            ends &= {len(text)}
-        end = max(ends, default=at)
-        if end == at:
-            if anchor == "#" or at == len(text):
-                break
-            out.append(text[at])
-            at += 1
-            continue
-        out.append(replacement)
-        at = end
-        if not everywhere or anchor:
-            break
-    return "".join(out) + text[at:]
+    return token == ANY or token[1] == char

@@ -12,7 +12,9 @@ from perf_doctor.shell.values import Value, join, literal
 _DIRECTIVE: Final = re.compile(
     r"%(?P<flags>[-+ 0#]*)(?P<width>\d{0,3})(?:\.(?P<precision>\d{0,3}))?(?P<kind>.)"
 )
-_ESCAPES: Final = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", '"': '"', "a": "\a"}
+_NUMBER: Final = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]{1,16}|0[0-7]{0,20}|[1-9][0-9]{0,18})?")
+_ESCAPES: Final = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", "a": "\a", "b": "\b",
+    "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}  # fmt: skip
 
 
 def format_words(arguments: list[Value]) -> Value:
@@ -38,6 +40,27 @@ def format_words(arguments: list[Value]) -> Value:
             out.append(made)
         if not rest or len(rest) == before or len(out) > MAX_WORDS:
             return join(out)
+
+
+_ESCAPE: Final = re.compile(
+    r"\\(?:(?P<plain>[\\abefnrtvE\"'?])|x(?P<hex>[0-9A-Fa-f]{1,2})|(?P<octal>0?[0-7]{1,3})|(?P<other>.|$))",
+    re.DOTALL,
+)
+
+
+def unescape(text: str) -> str | None:
+    """Return the text with escapes as ``echo -e`` and ``%b`` resolve them; None when unsure."""
+    if re.search(r"(?<!\\)(?:\\\\)*\\(?:[cuU]|x[89A-Fa-f]|0?[2-7][0-7][0-7]|[1-9])", text):
+        return None
+    return _ESCAPE.sub(_resolved, text)
+
+
+def _resolved(match: re.Match[str]) -> str:
+    if (plain := match["plain"]) is not None:
+        return _ESCAPES.get(plain, match.group())
+    if match["hex"] or match["octal"]:
+        return chr(int(match["hex"], 16) if match["hex"] else int(match["octal"], 8))
+    return match.group()
 
 
 def _unknown() -> Value:
@@ -72,7 +95,10 @@ def _directive(match: re.Match[str], argument: Value | None) -> Value | None:
         if known is None:
             return value if not width else None
         if kind == "b":
-            known = known.replace("\\n", "\n").replace("\\t", "\t")
+            unescaped = unescape(known)
+            if unescaped is None:
+                return None
+            known = unescaped
         if match["precision"] is not None:
             known = known[: int(match["precision"] or 0)]
         padded = known.ljust(width) if left else known.rjust(width)
@@ -84,16 +110,20 @@ def _directive(match: re.Match[str], argument: Value | None) -> Value | None:
 
 def _number(match: re.Match[str], argument: Value | None, width: int) -> Value | None:
     text = argument.known if argument is not None else "0"
-    try:
-        number = int(text or "0", 0) if text is not None else None
-    except ValueError:
+    if text is None or not _NUMBER.fullmatch(text):
         return None
-    if number is None:
+    number = int(text or "0", 8 if text.lstrip("+-")[:1] == "0" and "x" not in text.lower() else 0)
+    if not -(1 << 63) <= number < 1 << 63:
         return None
-    kind = "d" if match["kind"] == "i" else match["kind"]
-    zero = "0" if "0" in match["flags"] and "-" not in match["flags"] else ""
-    plain = format(number, f"{zero}{width or ''}{kind}")
-    if "-" in match["flags"]:
-        plain = format(number, kind).ljust(width)
+    flags, kind = match["flags"], "d" if match["kind"] == "i" else match["kind"]
+    if "#" in flags or match["precision"] is not None:
+        return None
+    if number < 0 and kind != "d":
+        number += 1 << 64
+    sign = "+" if "+" in flags and kind == "d" else " " if " " in flags and kind == "d" else ""
+    zero = "0" if "0" in flags and "-" not in flags else ""
+    plain = format(number, f"{sign}{zero}{width or ''}{kind}")
+    if "-" in flags:
+        plain = format(number, sign + kind).ljust(width)
     mark = argument if argument is not None else Value()
     return Value((plain,), mark.overridable_by, mark.undecided)

@@ -59,7 +59,10 @@ def read_script(
         files.opened[path] = source
     reading = _Reading(path, source, files, surroundings, find_program, from_stdin=text is not None)
     runs = reading.all_runs()
-    return Script(path, tuple(runs), tuple(files.opened), source.header(), reading.variables)
+    comments = [comment for opened in files.opened.values() for comment in opened.comments]
+    return Script(
+        path, tuple(runs), tuple(files.opened), source.header(), reading.variables, tuple(comments)
+    )
 
 
 class _Reading:
@@ -127,8 +130,12 @@ class _Reading:
             pass
         except LimitReached as limit:
             interpreter.trace.note(str(limit))
-        if self.source.root.has_error:
-            interpreter.trace.note("parts of the script are not valid shell; the rest was read")
+        for source in self.files.opened.values():
+            if (offset := source.first_error()) is not None:
+                place = source.place(offset)
+                interpreter.trace.note(
+                    "not understood as shell from here; the rest was read", place
+                )
         self.variables.update(
             (name, text)
             for name, variable in interpreter.state.variables.items()
@@ -139,7 +146,7 @@ class _Reading:
     def _state(self, names: Mapping[str, str]) -> State:
         surroundings = self.surroundings
         environment = {**surroundings.defaults, **surroundings.environment}
-        arguments = [literal(text) if text else literal("") for text in surroundings.arguments]
+        arguments = [literal(text) for text in surroundings.arguments]
         for name, text in names.items():
             if name.isdigit():
                 arguments.extend([literal("")] * (int(name) - len(arguments)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +10,8 @@ from perf_doctor.shell import assignments
 from perf_doctor.shell.builtins import BUILTINS
 from perf_doctor.shell.model import Place, Unknown
 from perf_doctor.shell.status import ASSUMED, SUCCESS, ScriptEnd, Status
-from perf_doctor.shell.values import Element, Value
+from perf_doctor.shell.values import Element, Value, join, literal
+from perf_doctor.shell.words import behind_escapes
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
     from perf_doctor.shell.interpreter import Interpreter
     from perf_doctor.shell.source import Source
 
-_NOT_WORDS: Final = ("file_redirect", "heredoc_redirect", "herestring_redirect", "comment")
+_NOT_WORDS: Final = ("file_redirect", "heredoc_redirect", "comment")
 _PREFIXES: Final = {"command": True, "builtin": False, "exec": True, "time": True}
 """Words that run the command behind them; the value tells whether they skip functions."""
+_ESCAPED_BLANK: Final = re.compile(r"[ \t]+(\\[ \t])[ \t]*(?=\n|$)")
+_SHELLS: Final = ("bash", "sh")
 
 
 def run_simple(
@@ -29,35 +33,60 @@ def run_simple(
     extra: Sequence[tuple[int, int]] = (),
 ) -> Status:
     """Run a simple command; ``extra`` are word ranges that stand behind a redirection."""
-    prefixes, words = _parts(source, node)
+    prefixes, words, here = _parts(source, node)
     words.extend(extra)
     elements = [
         element
         for start, end in words
         for element in interpreter.expander.words(source, start, end)
     ]
+    interpreter.substituted = SUCCESS
     undo = _assign_prefixes(interpreter, source, prefixes, lasting=not elements)
     if not elements:
-        return SUCCESS
+        return interpreter.substituted
+    stdin = interpreter.stdin
+    if here is not None:
+        interpreter.stdin = here_string(interpreter, source, here.start_byte + 3, here)
     try:
         return execute(interpreter, source, elements, source.place(node.start_byte))
     finally:
+        if here is not None:
+            interpreter.stdin = stdin
         undo()
 
 
-def _parts(source: Source, node: Node) -> tuple[list[tuple[Node, int]], list[tuple[int, int]]]:
-    """Return the assignments in front of a command, with their ends, and its word ranges."""
+def _parts(
+    source: Source, node: Node
+) -> tuple[list[tuple[Node, int]], list[tuple[int, int]], Node | None]:
+    """Return the assignments in front of a command, with their ends, its word ranges, ``<<<``."""
     prefixes: list[tuple[Node, int]] = []
     rest: list[Node] = []
+    here = None
     for child in node.children:
         if child.type == "variable_assignment" and not rest:
             prefixes.append((child, child.end_byte))
-        elif prefixes and not rest and prefixes[-1][1] == child.start_byte:
+        elif (
+            prefixes
+            and not rest
+            and child.start_byte in (end := prefixes[-1][1], behind_escapes(source.text, end))
+        ):
             # the syntax tree cut the value of the assignment in two
             prefixes[-1] = (prefixes[-1][0], child.end_byte)
+        elif child.type == "herestring_redirect":
+            here = child
         else:
             rest.append(child)
-    return prefixes, assignments.word_ranges(source, rest, skip=_NOT_WORDS)
+    ranges = assignments.word_ranges(source, rest, skip=_NOT_WORDS)
+    if blank := _ESCAPED_BLANK.match(source.text, node.end_byte):
+        ranges.append(blank.span(1))  # `\ ` at the end of a line: bash passes a blank, and stops
+    return prefixes, ranges, here
+
+
+def here_string(interpreter: Interpreter, source: Source, start: int, redirect: Node) -> Value:
+    """Return the text that ``<<< word`` feeds to a command; ``start`` is behind the operator."""
+    while source.text[start : start + 1] in (" ", "\t"):
+        start += 1
+    return join([interpreter.expander.value(source, start, redirect.end_byte), literal("\n")])
 
 
 def _assign_prefixes(
@@ -116,11 +145,22 @@ def execute(
     program = interpreter.find_program([word.value.text for word in words])
     if program is not None:
         interpreter.launch(source, words, place, program)
+    command = (name or "command").rsplit("/", 1)[-1]
+    if command in _SHELLS and program is None:
+        _note_script(interpreter, words, place)
     if interpreter.output is not None:
-        command = (name or "command").rsplit("/", 1)[-1]
         unknown = Unknown(command, f"the output of {command}, which is not run")
         interpreter.output.append(Value((unknown,)))
     return ASSUMED
+
+
+def _note_script(interpreter: Interpreter, words: list[Element], place: Place) -> None:
+    """Name the script that another shell is started with: it may hold the launch."""
+    for word in words[1:]:
+        if not word.value.text.startswith("-"):
+            if word.value.text.endswith(".sh"):
+                interpreter.trace.note(f"starts {word.value.text}, which is not followed", place)
+            return
 
 
 def _prefixed(

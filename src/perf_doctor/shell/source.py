@@ -21,12 +21,19 @@ from perf_doctor.shell.model import Comment, Place
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from perf_doctor.shell.values import Element
+
 _LANGUAGE = Language(tree_sitter_bash.language())
+_UNDERSTOOD = ("<<", "in")
+"""What the parser takes for an error and the reader knows: ``done <<< x``, ``for i in; do``."""
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 class Source:
     """Shell text with its tree, its comments and its command substitutions.
+
+    ``scanned`` and ``static`` keep what was found out about a word, for files that many scripts
+    source: its parts, and by its offset what a word without expansions stands for.
 
     Raises ``ScriptError`` when parsing takes too long.
     """
@@ -37,15 +44,21 @@ class Source:
         self.root = _parse(text)
         self.substitutions: dict[int, Node] = {}
         self.scanned: dict[tuple[int, int, bool], Any] = {}
+        self.static: dict[int, tuple[Element, ...]] = {}
+        self._places: dict[int, Place] = {}
         self._line_starts = _line_starts(text)
-        self._comments: list[Comment] = []
+        self.comments: list[Comment] = []
         self._comments_by_line: dict[int, tuple[Comment, ...]] | None = None
         self._index()
 
     def place(self, offset: int) -> Place:
         """Return the line and column of a character offset."""
-        line = self._row(offset)
-        return Place(self.path, line + 1, offset - self._line_starts[line] + 1)
+        place = self._places.get(offset)
+        if place is None:
+            line = self._row(offset)
+            place = Place(self.path, line + 1, offset - self._line_starts[line] + 1)
+            self._places[offset] = place
+        return place
 
     def slice(self, node: Node) -> str:
         """Return the text of a node."""
@@ -65,6 +78,23 @@ class Source:
         """Return the end of the command substitution that begins at ``offset``."""
         node = self.substitutions.get(offset)
         return node.end_byte if node is not None else None
+
+    def first_error(self) -> int | None:
+        """Return the offset of the first text that the parser did not understand."""
+        node = self.root
+        if not node.has_error:
+            return None
+        while not (node.is_error or node.is_missing):
+            wrong = [
+                child
+                for child in node.children
+                if (child.has_error or child.is_missing)
+                and not (child.is_error and self.slice(child) in _UNDERSTOOD)
+            ]
+            if not wrong:
+                return None
+            node = wrong[0]
+        return node.start_byte
 
     def header(self) -> str:
         """Return the comment block the file opens with, without the hash signs."""
@@ -103,11 +133,11 @@ class Source:
         place = self.place(node.start_byte)
         start = self._line_starts[self._row(node.start_byte)]
         own_line = not self.text[start : node.start_byte].strip()
-        self._comments.append(Comment(self.slice(node).rstrip("\r\n"), place, own_line))
+        self.comments.append(Comment(self.slice(node).rstrip("\r\n"), place, own_line))
 
     def _bind_comments(self) -> dict[int, tuple[Comment, ...]]:
         on_line: dict[int, list[Comment]] = {}
-        for comment in self._comments:
+        for comment in self.comments:
             on_line.setdefault(comment.place.line, []).append(comment)
         bound: dict[int, tuple[Comment, ...]] = {}
         block: list[Comment] = []

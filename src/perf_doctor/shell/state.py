@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from perf_doctor.shell.model import Note, Place, Unknown
+from perf_doctor.shell.status import SUCCESS, Status
 from perf_doctor.shell.values import EMPTY, Element, Value, Variable, literal
 
 if TYPE_CHECKING:
@@ -40,18 +41,24 @@ class State:
     script_name: str = ""
     cwd: Value = EMPTY
     nounset: bool = False
+    last: Status = SUCCESS
     sources: tuple[str, ...] = ()
     locals: tuple[dict[str, Variable | None], ...] = ()
     unset_depends_on: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def copy(self) -> State:
         """Return a state that can change without this one changing."""
-        return replace(
-            self,
-            variables=dict(self.variables),
-            functions=dict(self.functions),
-            locals=tuple(dict(scope) for scope in self.locals),
-            unset_depends_on=dict(self.unset_depends_on),
+        return State(
+            dict(self.variables),
+            dict(self.functions),
+            self.positional,
+            self.script_name,
+            self.cwd,
+            self.nounset,
+            self.last,
+            self.sources,
+            tuple(dict(scope) for scope in self.locals),
+            dict(self.unset_depends_on),
         )
 
     def get(self, name: str) -> Variable | None:
@@ -77,7 +84,7 @@ class State:
         if name == "#":
             return Variable(literal(str(len(self.positional))))
         if name == "?":
-            return Variable(literal("0"))  # failing commands never end the analysis
+            return Variable(self._last_status())
         if name in "$!":
             return Variable(Value((Unknown("PID", "a process number", required=True),)))
         if name in "-_":
@@ -89,6 +96,11 @@ class State:
             names = tuple(Element(literal(path), place) for path in reversed(self.sources))
             return Variable(elements=names)
         return None
+
+    def _last_status(self) -> Value:
+        if self.last.basis == "test":
+            return Value((Unknown("?", "the status of a condition that cannot be decided"),))
+        return literal("0" if self.last.ok else str(self.last.failure))
 
     def assign(self, name: str, variable: Variable) -> None:
         """Set a variable; it stays exported if it was."""

@@ -9,11 +9,13 @@ class Status(NamedTuple):
     """Whether a command succeeds, and how sure that is.
 
     ``basis`` is ``known``, ``test`` (a condition that cannot be decided; taken as false) or
-    ``command`` (a command that is not evaluated; taken to succeed).
+    ``command`` (a command that is not evaluated; taken to succeed). ``failure`` is the number a
+    failing command leaves in ``$?``.
     """
 
     ok: bool
     basis: Literal["known", "test", "command"] = "known"
+    failure: int = 1
 
     def negated(self) -> Status:
         """Return the status behind ``!``."""
@@ -22,12 +24,18 @@ class Status(NamedTuple):
 
 SUCCESS: Final = Status(True)
 FAILURE: Final = Status(False)
+MISUSE: Final = Status(False, failure=2)
 ASSUMED: Final = Status(True, "command")
+
+
+UNDECIDED: Final = Status(False, "test")
 
 
 def of_truth(truth: bool | None) -> Status:
     """Return the status of a condition."""
-    return Status(False, "test") if truth is None else Status(truth)
+    if truth is None:
+        return UNDECIDED
+    return SUCCESS if truth else FAILURE
 
 
 class ScriptEnd(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from perf_doctor.shell.limits import MAX_VALUE_CHARS
 from perf_doctor.shell.model import Place, Unknown
@@ -11,8 +12,7 @@ from perf_doctor.shell.model import Place, Unknown
 Parts = tuple[str | Unknown, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """The text of a variable or a word.
 
     ``overridable_by`` names the environment variables (or positional parameters) whose
@@ -36,11 +36,15 @@ class Value:
     @property
     def text(self) -> str:
         """The text as it is shown, unknown parts written ``${NAME}``."""
+        if len(self.parts) == 1:
+            return str(self.parts[0])
         return "".join(map(str, self.parts))
 
     @property
     def unknown(self) -> tuple[Unknown, ...]:
         """The unknown parts, in order."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], str):
+            return ()
         return tuple(part for part in self.parts if isinstance(part, Unknown))
 
     @property
@@ -58,7 +62,7 @@ EMPTY = Value()
 
 def literal(text: str) -> Value:
     """Return a value that is known to be ``text``."""
-    return Value((text,))
+    return Value((text,)) if text else EMPTY
 
 
 def join(values: Iterable[Value], separator: str = "") -> Value:
@@ -66,6 +70,20 @@ def join(values: Iterable[Value], separator: str = "") -> Value:
     values = list(values)
     if len(values) == 1:
         return values[0]
+    texts: list[str] = []
+    for value in values:
+        known = value.known
+        if known is None or value.overridable_by or value.undecided:
+            return _join_marked(values, separator)
+        texts.append(known)
+    text = separator.join(texts)
+    return literal(text) if len(text) <= MAX_VALUE_CHARS else _TOO_LONG
+
+
+_TOO_LONG = Value((Unknown("too-long", f"longer than {MAX_VALUE_CHARS} characters"),))
+
+
+def _join_marked(values: list[Value], separator: str) -> Value:
     parts: list[str | Unknown] = []
     overridable: dict[str, None] = {}
     undecided: dict[int, None] = {}
@@ -73,12 +91,15 @@ def join(values: Iterable[Value], separator: str = "") -> Value:
     for index, value in enumerate(values):
         if index and separator:
             parts.append(separator)
-        parts.extend(value.parts)
-        length += sum(len(part) for part in value.parts if isinstance(part, str))
-        overridable.update(dict.fromkeys(value.overridable_by))
-        undecided.update(dict.fromkeys(value.undecided))
+        for part in value.parts:
+            parts.append(part)
+            length += len(part) if isinstance(part, str) else 0
+        if value.overridable_by:
+            overridable.update(dict.fromkeys(value.overridable_by))
+        if value.undecided:
+            undecided.update(dict.fromkeys(value.undecided))
     if length > MAX_VALUE_CHARS:
-        parts = [Unknown("too-long", f"longer than {MAX_VALUE_CHARS} characters")]
+        parts = list(_TOO_LONG.parts)
     return Value(merged(parts), tuple(overridable), tuple(undecided))
 
 
@@ -99,8 +120,7 @@ def merged(parts: Iterable[str | Unknown]) -> Parts:
     return tuple(out)
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(NamedTuple):
     """A word of an array: its value, where it is written and the array it was written in."""
 
     value: Value
@@ -110,12 +130,16 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A shell variable: a scalar, or an array when ``elements`` is not None."""
+    """A shell variable: a scalar, or an array when ``elements`` is not None.
+
+    ``kind`` is ``i`` for an integer and ``A`` for an associative array, which is not evaluated.
+    """
 
     value: Value = EMPTY
     elements: tuple[Element, ...] | None = None
     place: Place | None = None
     exported: bool = False
+    kind: Literal["", "i", "A"] = ""
 
     @property
     def scalar(self) -> Value:

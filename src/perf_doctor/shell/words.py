@@ -8,8 +8,7 @@ taken from the tree, which knows about quotes, comments and here-documents insid
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perf_doctor.shell.limits import MAX_NESTING
 
@@ -17,33 +16,32 @@ if TYPE_CHECKING:
     from perf_doctor.shell.source import Source
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(NamedTuple):
     """Text as it stands; quoted text is never split and keeps an empty word alive."""
 
     text: str
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """``$name`` or ``${name…}``.
 
-    ``index`` is None, ``@``, ``*`` or an arithmetic text. ``operand`` is the range of the
-    text behind the operator.
+    ``subscript`` is None, ``@``, ``*`` or an arithmetic text, which stands at ``index_range``.
+    ``operand`` is the range of the text behind the operator. ``bare`` marks a name without braces.
     """
 
     name: str
     quoted: bool
-    index: str | None = None
+    subscript: str | None = None
+    index_range: tuple[int, int] = (0, 0)
     operator: str = ""
     operand: tuple[int, int] = (0, 0)
     length: bool = False
     indirect: bool = False
+    bare: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
+class Substitution(NamedTuple):
     """A command substitution; ``start`` and ``end`` are the range of the commands inside."""
 
     start: int
@@ -52,8 +50,7 @@ class Substitution:
     backtick: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(NamedTuple):
     """``$((…))``; the range of the expression inside."""
 
     start: int
@@ -61,8 +58,7 @@ class Arithmetic:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(NamedTuple):
     """Something a static reader gives up on: process substitution, a malformed expansion."""
 
     name: str
@@ -81,25 +77,29 @@ _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "
 _ANSI_NUMBER = re.compile(r"x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|u([0-9A-Fa-f]{1,4})")
 
 
-def scan(source: Source, start: int, end: int, *, quoted: bool = False) -> tuple[Part, ...]:
+def scan(
+    source: Source, start: int, end: int, *, quoted: bool = False, operand: bool = False
+) -> tuple[Part, ...]:
     """Return the parts of the word that stands at ``source.text[start:end]``.
 
-    With ``quoted`` the text is the inside of a double-quoted string or here-document. The
-    result is kept on the source, since loops come back to the same word.
+    With ``quoted`` the text is the inside of a double-quoted string or here-document, with
+    ``operand`` that of a ``${…}`` in one. The result is kept on the source, since loops come back
+    to the same word.
     """
     key = (start, end, quoted)
     if (parts := source.scanned.get(key)) is None:
-        parts = tuple(_Scanner(source, start, end).scan(quoted=quoted))
+        parts = tuple(_Scanner(source, start, end, operand=operand).scan(quoted=quoted))
         source.scanned[key] = parts
     return parts
 
 
 class _Scanner:
-    def __init__(self, source: Source, start: int, end: int) -> None:
+    def __init__(self, source: Source, start: int, end: int, *, operand: bool) -> None:
         self.source = source
         self.text = source.text
         self.start = self.at = start
         self.end = end
+        self.operand = operand
         self.parts: list[Part] = []
 
     def scan(self, *, quoted: bool) -> list[Part]:
@@ -163,7 +163,7 @@ class _Scanner:
                 self.at += 1
                 if stop_at_quote:
                     return
-                self.parts.append(Literal(char, quoted=True))
+                self.parts.append(Literal("" if self.operand else char, quoted=True))
             elif char == "\\":
                 self._quoted_escape(quote_is_special=stop_at_quote)
             else:
@@ -171,7 +171,7 @@ class _Scanner:
 
     def _quoted_escape(self, *, quote_is_special: bool) -> None:
         following = self.text[self.at + 1 : self.at + 2]
-        special = '$`\\"' if quote_is_special else "$`\\"
+        special = '$`\\"}' if self.operand else '$`\\"' if quote_is_special else "$`\\"
         if following == "\n":
             pass
         elif following and following in special:
@@ -205,8 +205,9 @@ class _Scanner:
         elif text.startswith('$"', at) and not quoted:
             self._double(at + 2)
         elif match := _SIMPLE_NAME.match(text, at + 1, self.end):
-            index = match.group() if match.group() in "@*" else None
-            self.parts.append(Parameter(match.group(), quoted, index))
+            name = match.group()
+            index = name if name in "@*" else None
+            self.parts.append(Parameter(name, quoted, index, bare=len(name) > 1 or name.isalpha()))
             self.at = match.end()
         else:
             self.parts.append(Literal("$", quoted))
@@ -216,7 +217,10 @@ class _Scanner:
         close = self.at + 1
         while close < self.end and self.text[close] != "`":
             close += 2 if self.text[close] == "\\" else 1
-        self.parts.append(Substitution(self.at + 1, close, quoted, backtick=True))
+        if "\\" in self.text[self.at : close]:
+            self.parts.append(Opaque("command", quoted))  # substitutions inside, most likely
+        else:
+            self.parts.append(Substitution(self.at + 1, close, quoted, backtick=True))
         self.at = close + 1
 
     def _arithmetic(self, *, quoted: bool) -> bool:
@@ -264,19 +268,20 @@ def _parameter(text: str, at: int, close: int, quoted: bool) -> Parameter | Opaq
     if not match:
         return Opaque("expansion", quoted)
     name, at, index = match.group(), match.end(), None
+    index_range = (0, 0)
     if text.startswith("[", at):
         end_of_index = _closing(text, at, close) - 1
+        index_range = (at + 1, end_of_index)
         index, at = text[at + 1 : end_of_index], end_of_index + 1
     elif name in "@*":
         index = name
     if at >= close:
-        return Parameter(name, quoted, index, length=length, indirect=indirect)
+        return Parameter(name, quoted, index, index_range, length=length, indirect=indirect)
     operator = _OPERATOR.match(text, at, close)
     if not operator or length:
         return Opaque(name, quoted)
-    return Parameter(
-        name, quoted, index, operator.group(), (operator.end(), close), length, indirect
-    )
+    operand = operator.end(), close
+    return Parameter(name, quoted, index, index_range, operator.group(), operand, length, indirect)
 
 
 def split(source: Source, start: int, end: int, breaks: str = "") -> list[tuple[int, int]]:
@@ -298,6 +303,13 @@ def split(source: Source, start: int, end: int, breaks: str = "") -> list[tuple[
     if begin < end:
         ranges.append((begin, end))
     return ranges
+
+
+def behind_escapes(text: str, end: int) -> int:
+    """Return the end of a word, escaped blanks included that the syntax tree leaves out."""
+    while text.startswith("\\", end) and text[end + 1 : end + 2] not in ("", "\n"):
+        end += 2
+    return end
 
 
 def _behind(source: Source, at: int, end: int) -> int:

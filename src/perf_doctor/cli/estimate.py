@@ -1,0 +1,43 @@
+"""``perf-doctor estimate``: GiB by phase and component, and whether the job fits."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from perf_doctor.cli.arguments import Parser, add_output, add_scripts, add_surroundings
+from perf_doctor.cli.diagnose import doctor_for, read_all, write
+from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.report.document import estimate_document
+from perf_doctor.report.memory import memory_report
+
+
+def run(words: list[str]) -> int:
+    """Print the estimates; 2 when a script cannot be read."""
+    arguments = _parser().parse_intermixed_args(words)
+    doctor = doctor_for(arguments)
+    if doctor is None:
+        return 2
+    diagnoses, failed = read_all(doctor, arguments.scripts)
+    if diagnoses:
+        failed |= not write(_text(diagnoses, arguments), arguments)
+    return 2 if failed else 0
+
+
+def _parser() -> Parser:
+    parser = Parser("perf-doctor estimate", "Estimate the memory of a job by phase and component.")
+    add_scripts(parser)
+    add_surroundings(parser)
+    add_output(parser)
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--explain", action="store_true", help="show each figure's formula with the numbers put in"
+    )
+    return parser
+
+
+def _text(diagnoses: list[Diagnosis], arguments: argparse.Namespace) -> str:
+    if arguments.format == "text":
+        return "\n".join(memory_report(one, explained=arguments.explain) for one in diagnoses)
+    documents = [estimate_document(one, explained=arguments.explain) for one in diagnoses]
+    return json.dumps(documents[0] if len(documents) == 1 else documents, indent=2) + "\n"

@@ -1,0 +1,34 @@
+"""``perf-doctor explain RULE SCRIPT``: a rule's condition with this script's values."""
+
+from __future__ import annotations
+
+from perf_doctor.cli.arguments import Parser, add_catalog, add_surroundings, path
+from perf_doctor.cli.diagnose import complain, doctor_for, read_all
+from perf_doctor.inert import inert
+from perf_doctor.rules.explain import explain
+from perf_doctor.rules.reference import find_rule
+from perf_doctor.shell.limits import ScriptError
+
+
+def run(words: list[str]) -> int:
+    """Print how a rule is judged on a script; 2 when either cannot be read."""
+    parser = Parser("perf-doctor explain", "Show how a rule is judged on a script, step by step.")
+    parser.add_argument("rule", metavar="RULE", help="the id of a rule, R-C09")
+    parser.add_argument("script", type=path, metavar="SCRIPT", help="a script, or - for stdin")
+    add_surroundings(parser)
+    add_catalog(parser)
+    arguments = parser.parse_intermixed_args(words)
+    doctor = doctor_for(arguments)
+    if doctor is None:
+        return 2
+    try:
+        rule = find_rule(arguments.rule, doctor.catalog.rules)
+    except ScriptError as error:
+        complain(str(error))
+        return 2
+    diagnoses, failed = read_all(doctor, [arguments.script])
+    for diagnosis in diagnoses:
+        judgement = next(one for one in diagnosis.judgements if one.rule == rule.id)
+        for line in explain(rule, diagnosis.job, judgement):
+            print(inert(diagnosis.redactor.redact(line)))
+    return 2 if failed else 0

@@ -1,0 +1,83 @@
+"""The rules in force: what a rule is once it has been read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from perf_doctor.frozen import frozen
+from perf_doctor.rules.expression import Expression
+from perf_doctor.rules.position import RuleError
+from perf_doctor.rules.template import Template, Way
+from perf_doctor.shell.model import Place
+
+SEVERITIES: Final = ("info", "warn", "critical")
+
+
+class CatalogError(Exception):
+    """What is wrong with the rule files: one error for each broken rule."""
+
+    def __init__(self, errors: Iterable[RuleError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("\n".join(str(error) for error in self.errors))
+
+
+class Case(NamedTuple):
+    """One way in which a rule applies: a condition, its severity and what it costs."""
+
+    condition: Expression
+    severity: str | None = None
+    cost: Template | None = None
+
+
+class Example(NamedTuple):
+    """A job that must make the rule fire, or leave it quiet: the words of its description."""
+
+    fires: bool
+    words: str
+    place: Place
+
+
+@frozen
+class Rule:
+    """A rule of a catalog. ``severity`` is the range it may report, lowest first.
+
+    ``patch`` holds the ways to fix it, best first. ``framework`` is the only trainer it is about,
+    None for any. A rule without cases is for a reader to judge. ``reads`` are the facts and the
+    options that its conditions rest on.
+    """
+
+    id: str
+    title: str
+    category: str
+    severity: tuple[str, str]
+    place: Place
+    cases: tuple[Case, ...]
+    unless: Expression | None
+    cost: Template | None
+    fix: Template
+    patch: tuple[Way, ...]
+    flags: tuple[str, ...]
+    framework: str | None
+    blocks_launch: bool
+    trigger: str
+    why: str
+    skip_when: str
+    source: str
+    examples: tuple[Example, ...]
+    reads: tuple[str, ...]
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """Every expression of the rule that is not a condition."""
+        templates = [self.fix, *(case.cost for case in self.cases), self.cost]
+        in_patch = [e for way in self.patch for e in way.expressions]
+        return (*(e for template in templates if template for e in template.expressions), *in_patch)
+
+
+@frozen
+class Catalog:
+    """The rules in force, by id, and the base jobs their examples extend."""
+
+    rules: tuple[Rule, ...]
+    base_jobs: Mapping[str, str]
