@@ -306,3 +306,15 @@ def test_sources_are_bounded(tree: Tree) -> None:
         tree.write(f"scripts/models/m{number}.sh", f"A+=({number})\n")
     script = tree.read(HERE + "for i in {0..79}; do source $D/../models/m$i.sh; done; ray ${#A[@]}")
     assert any("one file too many" in note.text for note in script.runs[0].notes)
+
+
+def test_words_keep_their_place_through_a_function() -> None:
+    """A function that shadows the launcher changes neither line nor array of its words."""
+    script = read(
+        "A=(\n  --x 1\n)\nray() { for w in \"$@\"; do B+=(\"$w\"); done; command ray \"${B[@]}\"; }\n"
+        "ray job submit -- \\\n  python3 train.py --y \"${A[@]}\"\n"
+    )
+    [launch] = script.runs[0].launches
+    places = {word.text: (word.place.line, word.group) for word in launch.words}
+    assert places["--x"] == (2, "A")
+    assert places["--y"] == (6, None)

@@ -161,6 +161,8 @@ class _Parser:
         base = self._nested(self._unary)
         if not self._take("**"):
             return base
+        if self.tokens[self.at] == ("op", "-") and self.tokens[self.at + 1][0] == "number":
+            raise ArithmeticUnknown  # bash refuses it in an arm that is not taken, too
         exponent = self._nested(self._power)
         return lambda run: _raised(base(run), exponent(run))
 

@@ -94,7 +94,7 @@ def _array(interpreter: Interpreter, source: Source, node: Node, name: str) -> t
     elements: list[Element] = []
     for start, end in word_ranges(source, node.children, skip=("(", ")", "comment")):
         for element in interpreter.expander.words(source, start, end):
-            own = element if element.group else Element(element.value, element.place, name)
+            own = Element(element.value, element.place, name) if element.group is None else element
             elements.append(own)
         if len(elements) > MAX_WORDS:
             interpreter.trace.note(

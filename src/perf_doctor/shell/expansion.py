@@ -136,7 +136,7 @@ class Expander:
             fields.close()
             for one_field in fields.done:
                 value = join(one_field.values)
-                origin = one_field.origin
+                origin = one_field.origin or value.origin
                 elements.append(
                     Element(value, origin.place, origin.group) if origin else Element(value, place)
                 )

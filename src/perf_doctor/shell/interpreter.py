@@ -248,7 +248,7 @@ class Interpreter:
         value, place, group = element
         origin = self.files.opened.get(place.file, source)
         comments = origin.comments_near(place.line)
-        return Word(value.text, place, group, value.unknown, value.overridable_by, comments)
+        return Word(value.text, place, group or None, value.unknown, value.overridable_by, comments)
 
     # -- branches -------------------------------------------------------------------------
 

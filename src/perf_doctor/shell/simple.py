@@ -136,7 +136,7 @@ def execute(
     if name in _PREFIXES and len(words) > 1:
         return _prefixed(interpreter, source, words, place)
     if name is not None and functions and name in interpreter.state.functions:
-        return interpreter.call(name, [word.value for word in words[1:]])
+        return interpreter.call(name, [word.argument() for word in words[1:]])
     if name is not None and (builtin := BUILTINS.get(name)) is not None:
         return builtin(interpreter, source, words, place)
     if words[0].value.text.startswith("-") and interpreter.launches:

@@ -46,7 +46,7 @@ def run_redirected(interpreter: Interpreter, source: Source, node: Node) -> Stat
     printed, stdin = interpreter.output, interpreter.stdin
     extra: list[tuple[int, int]] = []
     behind: list[Node] = []
-    for redirect in node.children_by_field_name("redirect"):
+    for redirect in node.children:
         if redirect.type == "heredoc_redirect":
             interpreter.stdin = _heredoc(interpreter, source, redirect)
             behind = _behind_heredoc(interpreter, source, redirect)

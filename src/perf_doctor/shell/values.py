@@ -12,17 +12,25 @@ from perf_doctor.shell.model import Place, Unknown
 Parts = tuple[str | Unknown, ...]
 
 
+class Origin(NamedTuple):
+    """Where a word was written that is now a function's argument; group ``""`` on its command."""
+
+    place: Place
+    group: str
+
+
 class Value(NamedTuple):
     """The text of a variable or a word.
 
     ``overridable_by`` names the environment variables (or positional parameters) whose
     default is in the text; ``undecided`` holds the branches that could not be decided and
-    on which the text depends.
+    on which the text depends. ``origin`` is set while the text is a function's argument.
     """
 
     parts: Parts = ()
     overridable_by: tuple[str, ...] = ()
     undecided: tuple[int, ...] = ()
+    origin: Origin | None = None
 
     @property
     def known(self) -> str | None:
@@ -126,6 +134,14 @@ class Element(NamedTuple):
     value: Value
     place: Place
     group: str | None = None
+
+    def argument(self) -> Value:
+        """Return the value as a function gets it: it still knows where it was written."""
+        if self.value.origin is not None:
+            return self.value
+        value = self.value
+        origin = Origin(self.place, self.group or "")
+        return Value(value.parts, value.overridable_by, value.undecided, origin)
 
 
 @dataclass(frozen=True, slots=True)
