@@ -38,6 +38,17 @@ lint: $(DEV_STAMP) ## ruff, mypy --strict and the order of the rooms
 	@$(PYTHON) -m mypy
 	@$(VENV)/bin/lint-imports
 
+.PHONY: readme
+readme: $(RUN_STAMP) ## fill the reports that the READMEs show
+	@$(PYTHON) tools/fill_readme.py
+
+.PHONY: oracle
+oracle: ## compare counts and saved bytes with real megatron-core models on the CPU
+	@test -x .oracle/bin/python || { python3 -m venv .oracle \
+	  && .oracle/bin/pip install --quiet torch==2.13.0 numpy einops \
+	  && .oracle/bin/pip install --quiet --ignore-requires-python megatron-core==0.17.1; }
+	@PYTHONPATH=src:tools .oracle/bin/python -W ignore tools/oracle.py
+
 .PHONY: rules
 rules: $(RUN_STAMP) ## compile the catalog after a change of rules.md
 	@$(PYTHON) tools/compile_rules.py

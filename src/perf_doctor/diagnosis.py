@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from perf_doctor.estimate.memory import MemoryEstimate
 from perf_doctor.frozen import frozen
@@ -27,6 +28,9 @@ from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Command, Note, Place, Run, Script
 from perf_doctor.shell.reader import STDIN_NAME, Surroundings, read_script
 
+if TYPE_CHECKING:
+    from perf_doctor.estimate.time import TimeEstimate
+
 MAX_LAUNCHES: Final = 8
 """A script with more launches than this is generated, or hostile; the first ones are diagnosed."""
 _LOOKED_FOR: Final = (
@@ -45,7 +49,8 @@ class Options:
 
     ``gpu`` is a card's name, perhaps with its memory. ``environment`` and ``arguments`` are what
     the script is started with. ``model_config_dir`` is the default of MODEL_CONFIG_DIR.
-    ``host_ram_gb`` is the memory of a node in GB (1e9 bytes).
+    ``host_ram_gb`` is the memory of a node in GB (1e9 bytes). ``mean_response_len`` and
+    ``prompt_len`` are tokens, ``response_len_sigma`` is the spread of the logarithm of the length.
     ``rule_files`` are catalogs beside the built-in one; of all rules those are in force whose id
     begins with one of ``select`` (all, when that is empty) and with none of ``ignore``.
     """
@@ -56,6 +61,9 @@ class Options:
     arguments: Sequence[str] = ()
     model_config_dir: str | None = None
     host_ram_gb: float | None = None
+    mean_response_len: float | None = None
+    response_len_sigma: float | None = None
+    prompt_len: float | None = None
     rule_files: Sequence[str] = ()
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
@@ -65,9 +73,10 @@ class Options:
 class Diagnosis:
     """Everything that is known about one launch of a script.
 
-    ``job`` is what the rules were asked about. ``condition`` is None for the launch that bash reaches by default; ``variants`` holds the
-    other launches of the script, each with its condition. ``notes`` tell how the script was read.
-    ``redactor`` must see every text of the script before it is printed.
+    ``job`` is what the rules were asked about. ``condition`` is None for the launch that bash
+    reaches by default; ``variants`` holds the other launches of the script, each with its
+    condition. ``notes`` tell how the script was read. ``redactor`` must see every text of the script
+    before it is printed. ``lengths`` are those that the user knows.
     """
 
     script: str
@@ -78,12 +87,27 @@ class Diagnosis:
     judgements: tuple[Judgement, ...]
     notes: tuple[Note, ...]
     redactor: Redactor
+    lengths: tuple[float | None, float | None, float | None] = (None, None, None)
     variants: tuple[Diagnosis, ...] = ()
 
     @property
     def memory(self) -> MemoryEstimate:
         """The estimate of GPU and host memory."""
         return self.job.memory
+
+    @property
+    def time(self) -> TimeEstimate:
+        """The estimate of a step's seconds, worked out when it is asked for.
+
+        One that fails costs nobody the rest of the report.
+        """
+        from perf_doctor.estimate.time import TimeEstimate, estimate_time  # noqa: PLC0415
+        from perf_doctor.estimate.time_job import Given  # noqa: PLC0415
+
+        try:
+            return estimate_time(self.plan, self.memory, lengths=Given(*self.lengths))
+        except Exception as error:
+            return TimeEstimate(unknown=f"the estimate failed ({type(error).__name__})")
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -160,8 +184,8 @@ class Doctor:
         trainer = read_trainer(command)
         environment = job_environment(command, trainer)
         settings = read_settings(trainer.argv)
-        plan = build_plan(
-            settings,
+        planned = partial(
+            build_plan,
             script=script.path,
             files=script.files,
             environment=environment,
@@ -170,10 +194,12 @@ class Doctor:
             gpus_per_node=self.options.gpus_per_node,
             read_file=_read_file,
         )
+        plan = planned(settings)
         job = Job(
             plan=plan,
             cut=command.cut,
             unpassed=_unpassed(run),
+            replan=planned,
             host_ram_gb=self.options.host_ram_gb,
         )
         remarks = Remarks(trainer.argv, script.comments)
@@ -189,6 +215,11 @@ class Doctor:
             trainer=trainer,
             plan=plan,
             job=job,
+            lengths=(
+                self.options.mean_response_len,
+                self.options.response_len_sigma,
+                self.options.prompt_len,
+            ),
             judgements=judgements,
             notes=(*run.notes, *said),
             redactor=Redactor(
@@ -198,7 +229,7 @@ class Doctor:
         )
 
 
-def diagnose(
+def diagnose(  # noqa: PLR0913 - every argument but the path is by name
     path: str | os.PathLike[str],
     *,
     gpu: str | None = None,

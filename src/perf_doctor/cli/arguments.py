@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 from perf_doctor._version import __version__
 
 MOST_GB: Final = 1_000_000
+MOST_TOKENS: Final = 10_000_000
 LEVELS: Final = ("info", "warn", "critical")
 _EPILOG: Final = """\
 commands:
@@ -56,6 +57,7 @@ def diagnose_parser() -> Parser:
     )
     add_scripts(parser)
     add_surroundings(parser)
+    add_lengths(parser)
     add_catalog(parser)
     add_output(parser)
     parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
@@ -111,6 +113,16 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_lengths(parser: argparse.ArgumentParser) -> None:
+    """Add what is known of sequence lengths; the defaults are named as assumptions."""
+    for option, what in (
+        ("--mean-response-len", "mean tokens of a response"),
+        ("--response-len-sigma", "spread of the logarithm of a response's length"),
+        ("--prompt-len", "mean tokens of a prompt"),
+    ):
+        parser.add_argument(option, type=_above_zero, metavar="N", help=what)
+
+
 def add_catalog(parser: argparse.ArgumentParser) -> None:
     """Add which rules are in force."""
     parser.add_argument(
@@ -149,6 +161,13 @@ def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _above_zero(text: str) -> float:
+    number = float(text)
+    if not 0 < number <= MOST_TOKENS:
+        raise argparse.ArgumentTypeError(f"must lie above 0 and at most at {MOST_TOKENS}")
     return number
 
 

@@ -1,15 +1,15 @@
-"""``perf-doctor estimate``: GiB by phase and component, and whether the job fits."""
+"""``perf-doctor estimate``: GiB and seconds by phase, and whether the job fits."""
 
 from __future__ import annotations
 
 import argparse
 import json
 
-from perf_doctor.cli.arguments import Parser, add_output, add_scripts, add_surroundings
+from perf_doctor.cli.arguments import Parser, add_lengths, add_output, add_scripts, add_surroundings
 from perf_doctor.cli.diagnose import doctor_for, read_all, write
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.report.document import estimate_document
-from perf_doctor.report.memory import memory_report
+from perf_doctor.report.estimates import estimate_report
 
 
 def run(words: list[str]) -> int:
@@ -25,9 +25,10 @@ def run(words: list[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser("perf-doctor estimate", "Estimate the memory of a job by phase and component.")
+    parser = Parser("perf-doctor estimate", "Estimate memory and step time of a job by phase.")
     add_scripts(parser)
     add_surroundings(parser)
+    add_lengths(parser)
     add_output(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument(
@@ -38,6 +39,6 @@ def _parser() -> Parser:
 
 def _text(diagnoses: list[Diagnosis], arguments: argparse.Namespace) -> str:
     if arguments.format == "text":
-        return "\n".join(memory_report(one, explained=arguments.explain) for one in diagnoses)
+        return "\n".join(estimate_report(one, explained=arguments.explain) for one in diagnoses)
     documents = [estimate_document(one, explained=arguments.explain) for one in diagnoses]
     return json.dumps(documents[0] if len(documents) == 1 else documents, indent=2) + "\n"

@@ -21,6 +21,7 @@ from perf_doctor.estimate.efficiencies import (
     DECODE_WEIGHTS,
     EAGER_LAYER_S,
     EXPERT_READ,
+    H20_FEW,
     LINK,
     PREFILL,
 )
@@ -34,6 +35,9 @@ from perf_doctor.estimate.flops import model_flops
 from perf_doctor.estimate.parameters import count_stages
 from perf_doctor.estimate.shape import Shape
 
+# Requests below which H20 reads weights more slowly.
+_FEW = 8.0
+
 
 class Decoder(NamedTuple):
     """An engine's decode step in seconds.
@@ -42,6 +46,7 @@ class Decoder(NamedTuple):
     rank, of which a token meets ``met``. ``sequence``: per running request. ``context``: per
     token in the KV cache. ``eager``: more above ``graph_limit`` requests. ``prefill``: per prompt
     token. ``draft`` and ``accepted``: tokens verified and accepted per step, 1 without speculation.
+    ``few_dense`` and ``few_experts``: seconds more and a factor with fewer than eight requests.
     """
 
     fixed: float
@@ -55,14 +60,19 @@ class Decoder(NamedTuple):
     product: float
     draft: float = 1.0
     accepted: float = 1.0
+    few_dense: float = 0.0
+    few_experts: float = 1.0
 
     def step(self, running: float, context: float) -> float:
         """Return seconds of one step of ``running`` requests with ``context`` tokens each."""
         tokens = running * self.draft
         seconds = self.fixed + running * self.sequence + running * context * self.context
         seconds += tokens * self.product
-        if self.experts:
-            seconds += self.experts * (1 - (1 - self.met) ** tokens)
+        experts = self.experts * (1 - (1 - self.met) ** tokens) if self.experts else 0.0
+        if running < _FEW:
+            seconds += self.few_dense
+            experts *= self.few_experts
+        seconds += experts
         if running > self.graph_limit:
             seconds += self.eager
         return seconds
@@ -81,6 +91,7 @@ def decoder(
     family, ranks = card.family, engine.tp
     count = count_stages(shape, (shape.layers,))[0]
     bandwidth = card.hbm * DECODE_WEIGHTS[family].expected
+    few = H20_FEW.expected if family == "h20" else DECODE_WEIGHTS[family].expected
     own_experts = engine.weight_bytes * count.expert / ranks / engine.pp
     table = 0.0 if shape.tied else engine.weight_bytes * shape.vocab * shape.hidden / ranks
     dense = max(0.0, weight_bytes(engine, shape) - own_experts - table / engine.pp) * engine.pp
@@ -111,5 +122,7 @@ def decoder(
         prefill=per_token / (card.flops * PREFILL[family].expected * eight_bit * ranks),
         product=per_token / rate,
         draft=draft,
+        few_dense=dense / (card.hbm * few) - dense / bandwidth,
+        few_experts=bandwidth / (card.hbm * few),
         accepted=1.0 if draft <= 1 else min(draft, ACCEPTED.expected),
     )

@@ -36,9 +36,7 @@ def optimizer_seconds(
     adam = CPU_ADAM_S * on_cpu
     if overlap_copies:
         adam = adam * CPU_ADAM_OVERLAP
-    reduced = gradients(
-        mesh, card, dense, expert, gradient_bytes=states.gradient, overlap=overlap
-    )
+    reduced = gradients(mesh, card, dense, expert, gradient_bytes=states.gradient, overlap=overlap)
     loose = DP_EXPOSED.expected if overlap else 1.0
     low = DP_EXPOSED.low / loose if overlap else LINK.expected / LINK.high
     high = DP_EXPOSED.high / loose if overlap else LINK.expected / LINK.low

@@ -13,6 +13,7 @@ from perf_doctor.estimate.efficiencies import (
     LAUNCH_EXPERT_S,
     LINK,
     TRAFFIC_BACKWARD,
+    UNMODELLED,
     Family,
 )
 from perf_doctor.estimate.interval import Interval
@@ -75,4 +76,6 @@ def interval_of(spent: Spent, family: Family, *, experts: bool) -> Interval:
     below = sum([(seconds * rate[0]) ** 2 for seconds, rate in parts]) ** 0.5
     above = sum([(seconds * rate[1]) ** 2 for seconds, rate in parts]) ** 0.5
     total = spent.total
+    below = hypot(below, total * (1 - UNMODELLED.low))
+    above = hypot(above, total * (UNMODELLED.high - 1))
     return Interval(max(0.0, total - below), total, total + above)

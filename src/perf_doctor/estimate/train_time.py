@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from perf_doctor.estimate.activations import layer_bytes
@@ -80,7 +79,9 @@ def layer_time(training: Training, card: Card, kind: Kind, work: Work) -> LayerT
         kept *= 1 + SCAN_BYTES.expected
     ring = 0.0 if kind.linear else context_parallel(shape, mesh, card, tokens)
     across = tensor_parallel(shape, mesh, card, tokens)
-    forward = Spent(dense + core + experts, TRAFFIC_FORWARD.expected * kept, across + ring + dispatch)
+    forward = Spent(
+        dense + core + experts, TRAFFIC_FORWARD.expected * kept, across + ring + dispatch
+    )
     back = Spent(
         2.0 * dense + 2.5 * core + 2.0 * experts,
         TRAFFIC_BACKWARD.expected * kept,
@@ -91,9 +92,7 @@ def layer_time(training: Training, card: Card, kind: Kind, work: Work) -> LayerT
     return LayerTime(forward, back, again)
 
 
-def _again(
-    recompute: Recompute, forward: Spent, core: float, mlp: float, dispatch: float
-) -> Spent:
+def _again(recompute: Recompute, forward: Spent, core: float, mlp: float, dispatch: float) -> Spent:
     """Return what a layer computes twice."""
     if recompute.granularity == "full":
         return forward
@@ -203,8 +202,15 @@ def batch_time(training: Training, card: Card, work: Work, *, train: bool) -> Sp
     m times the slowest stage, and once the others to fill and drain, divided by the chunks per
     stage when they are interleaved.
     """
+    return through_pipeline(stage_times(training, card, work), training, work, train=train)
+
+
+def through_pipeline(
+    stages: tuple[StageTime, ...], training: Training, work: Work, *, train: bool
+) -> Spent:
+    """Return what ``batch_time`` does, for stages whose times are known."""
     totals = []
-    for stage in stage_times(training, card, work):
+    for stage in stages:
         spent, host = stage.forward, stage.host / 3.0
         if train:
             spent, host = spent.plus(stage.backward), stage.host
@@ -221,9 +227,3 @@ def batch_time(training: Training, card: Card, work: Work, *, train: bool) -> Sp
 
 def _total(spent: Spent) -> float:
     return spent.total
-
-
-@lru_cache(maxsize=64)
-def bubble(pp: int, micro_batches: float, vpp: int) -> float:
-    """Return the share of a step that even stages idle: (pp − 1) ÷ (m·v + pp − 1)."""
-    return (pp - 1) / (micro_batches * vpp + pp - 1)

@@ -7,7 +7,7 @@ known kind of credential. A word that starts with ``--`` is never a secret's val
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 REDACTED = "${REDACTED}"
@@ -155,7 +155,7 @@ class Redactor:
 
     def __init__(
         self,
-        argv: Iterable[str] = (),
+        argv: Sequence[str] = (),
         variables: Mapping[str, str] | None = None,
         secrets: Iterable[str] = (),
     ) -> None:
@@ -167,13 +167,15 @@ class Redactor:
             if is_secret_name(name):
                 self._learn(value)
         previous = ""
+        whole = "\0".join(argv)
+        hints = [hint for hint in _HINTS if hint in whole]
         for word in argv:
             name, equals, value = word.partition("=")
             if equals and is_secret_name(name):
                 self._learn(value)
             elif previous[:2] == "--" and "=" not in previous and is_secret_name(previous):
                 self._learn(word)
-            elif any(hint in word for hint in _HINTS):
+            elif any(hint in word for hint in hints):
                 self._learn_named(word)
             previous = word
         self._order = sorted(self._known, key=len, reverse=True)

@@ -11,6 +11,7 @@ from perf_doctor._version import __version__
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.explain import explain
 from perf_doctor.estimate.interval import Interval
+from perf_doctor.estimate.time import TimeEstimate
 from perf_doctor.launch.settings import Setting
 from perf_doctor.report.context import context_object
 from perf_doctor.report.flags import changed_flags, value_text
@@ -20,6 +21,15 @@ from perf_doctor.rules.template import FlagChanges
 from perf_doctor.shell.model import Unknown
 
 SCHEMA_VERSION: Final = "1"
+_PHASES: Final = (
+    "rollout",
+    "weight_sync",
+    "reference_log_probs",
+    "log_probs",
+    "train",
+    "optimizer",
+    "switch",
+)
 _TOOL: Final = {"name": "perf-doctor", "version": __version__}
 _INTERVAL: Final[dict[str, float | None]] = {"low": None, "expected": None, "high": None}
 
@@ -45,7 +55,7 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
         "context": dict(context_object(diagnosis.plan)),
         "launch": _launch(diagnosis),
         "memory": _memory(diagnosis),
-        "time": _time(),
+        "time": _time(diagnosis),
         "findings": [_finding(diagnosis, finding) for finding in diagnosis.findings],
         "rules": [
             {"id": j.rule, "verdict": j.verdict, "reason": j.reason} for j in diagnosis.judgements
@@ -70,7 +80,7 @@ def estimate_document(diagnosis: Diagnosis, *, explained: bool = False) -> dict[
     body: dict[str, object] = {
         "context": dict(context_object(diagnosis.plan)),
         "memory": _memory(diagnosis),
-        "time": _time(),
+        "time": _time(diagnosis),
     }
     if explained:
         body["explanations"] = [
@@ -211,16 +221,25 @@ def _interval(interval: Interval | None) -> dict[str, float | None]:
     }
 
 
-def _time() -> dict[str, object]:
-    phases = ("rollout", "weight_sync", "reference_log_probs", "log_probs", "train", "optimizer",
-              "switch")  # fmt: skip
+def _time(diagnosis: Diagnosis) -> dict[str, object]:
+    time = diagnosis.time
     return {
-        "step_s": dict(_INTERVAL),
-        "phases": dict.fromkeys(phases),
-        "bound_by": None,
-        "train_mfu": None,
-        "tokens_per_gpu_s": None,
+        "step_s": _interval(time.step_s),
+        "phases": {name: _seconds(time, name) for name in _PHASES},
+        "bound_by": time.bound_by,
+        "train_mfu": None if time.train_mfu is None else round(time.train_mfu, 3),
+        "tokens_per_gpu_s": (
+            None if time.tokens_per_gpu_s is None else round(time.tokens_per_gpu_s, 1)
+        ),
     }
+
+
+def _seconds(time: TimeEstimate, name: str) -> float | None:
+    """Return the expected seconds of a phase; 0 for one that this job does not have."""
+    if time.phases is None:
+        return None
+    interval = time.phases.get(name)
+    return 0.0 if interval is None else round(interval.expected, 2)
 
 
 def _summary(diagnosis: Diagnosis) -> dict[str, object]:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from perf_doctor.launch.registry import Option, registry
-from perf_doctor.rules import derived, sizes, written
+from perf_doctor.rules import derived, estimated, sizes, written
 from perf_doctor.rules.check import ANY, BOOL, JSON, LIST, NUMBER, TEXT, Type
 from perf_doctor.rules.derived import Getter, architecture, batch, forward, gpus_of, known, mesh
 from perf_doctor.rules.derived import option as of
@@ -235,6 +235,8 @@ TABLE: tuple[Fact, ...] = (
          ("--genrm-engine-config", "--sglang-mem-fraction-static")),
     Fact("gpus_per_engine", NUMBER, "GPUs of one rollout engine.",
          of("--rollout-num-gpus-per-engine"), ("--rollout-num-gpus-per-engine",)),
+    # Memory, by the estimate.
+    *(Fact(*row) for row in estimated.ROWS),
     # The words of the script.
     Fact("misspelt_flags", LIST, "Flags no parser knows that resemble a known one.",
          written.unknown_flags("misspelt"), rows=written.unknown_rows("misspelt")),

@@ -19,7 +19,8 @@ from perf_doctor.shell.model import Unknown
 
 MAX_FACTS_IN_REASON = 4
 
-_FAILED = object()
+_Harm = tuple[int, float]
+_NO_HELP: _Harm = (len(SEVERITIES), 0.0)
 
 
 @frozen
@@ -65,7 +66,8 @@ class _Court:
     def __init__(self, catalog: Catalog, job: Job) -> None:
         self.blocking = tuple(rule for rule in catalog.rules if rule.blocks_launch)
         self.job = job
-        self._blockers: frozenset[str] | None = None
+        self._read = {name for rule in self.blocking for name in rule.reads}
+        self._blockers: dict[str, int] | None = None
 
     def judge_safely(self, rule: Rule) -> Judgement:
         try:
@@ -112,46 +114,45 @@ class _Court:
         )
 
     def _ways(self, rule: Rule, scope: RuleScope) -> Iterator[FlagChanges]:
-        """Yield the ways to fix that were tried on this job and helped, each once."""
+        """Yield the ways to fix that were tried on this job and help most, each once.
+
+        Those after which the rule no longer applies; where there are none, those that leave the
+        least harm.
+        """
         seen: list[FlagChanges] = []
         for way in changes(rule.patch, scope):
-            if (way.set or way.unset) and way not in seen and self._helps(rule, way):
+            if (way.set or way.unset) and way not in seen:
                 seen.append(way)
-                yield way
+        left = [self._left(rule, way) for way in seen]
+        best = min(left, default=_NO_HELP)
+        if best < _harm(rule, self.job):
+            end = (best[0], 0.0) if best[0] < 0 else best
+            yield from (way for way, harm in zip(seen, left, strict=True) if harm <= end)
 
-    def _helps(self, rule: Rule, way: FlagChanges) -> bool:
-        """Tell whether the rule no longer applies with these changes, and no blocker is new."""
+    def _left(self, rule: Rule, way: FlagChanges) -> _Harm:
+        """Return the harm that the rule sees with these changes; no help with a new blocker."""
         if self._blockers is None:
-            self._blockers = frozenset(r.id for r in self.blocking if _applies(r, self.job))
-        changed = self.job.changed(way)
-        if _applies(rule, changed):
-            return False
-        moved = _Moved(self.job, changed)
-        others = (r for r in self.blocking if r.id not in self._blockers)
-        return not any(any(map(moved, r.reads)) and _applies(r, changed) for r in others)
+            self._blockers = {r.id: _severity(r, self.job) for r in self.blocking}
+        changed, blockers = self.job.changed(way), self._blockers
+        left = _harm(rule, changed)
+        if left >= _harm(rule, self.job):
+            return _NO_HELP
+        # A rule comes to nothing else where nothing it rests on is different.
+        moved = {name for name in self._read if _moves(name, self.job, changed)}
+        others = (r for r in self.blocking if not moved.isdisjoint(r.reads))
+        worse = any(_severity(r, changed) > blockers[r.id] for r in others)
+        return _NO_HELP if worse else left
 
 
-class _Moved:
-    """Tells which facts and options differ between two jobs: what rests on no other stays."""
-
-    def __init__(self, job: Job, changed: Job) -> None:
-        self.jobs = (job, changed)
-        self.known: dict[str, bool] = {}
-
-    def __call__(self, name: str) -> bool:
-        if name not in self.known:
-            before, after = (self._look(job, name) for job in self.jobs)
-            self.known[name] = before is _FAILED or before != after
-        return self.known[name]
-
-    def _look(self, job: Job, name: str) -> object:
-        if name.startswith("--"):
-            settings = job.settings
-            return settings.given(name) is None, settings.value(name), settings.on(name)
-        try:
-            return fact(job, name)
-        except Exception:  # as in judge_safely
-            return _FAILED
+def _moves(name: str, job: Job, changed: Job) -> bool:
+    """Tell whether a fact or an option differs between two jobs; one that fails does."""
+    if name.startswith("--"):
+        before, after = (one.settings.given(name) for one in (job, changed))
+        return before is not after and before != after
+    try:
+        return fact(job, name) != fact(changed, name)
+    except Exception:  # as in judge_safely
+        return True
 
 
 def scope_of(rule: Rule, job: Job) -> RuleScope:
@@ -159,16 +160,28 @@ def scope_of(rule: Rule, job: Job) -> RuleScope:
     return RuleScope(job, rule.flags, LaunchFlags(job.settings))
 
 
-def _applies(rule: Rule, job: Job) -> bool:
-    """Tell whether a rule certainly applies to a job; one that fails does not."""
+def _harm(rule: Rule, job: Job) -> _Harm:
+    """Return the severity, and for a rule about memory by how many GiB the job is too large."""
+    severity = _severity(rule, job)
+    excess = 0.0
+    if severity >= 0 and "train_fits" in rule.reads:
+        found = fact(job, "excess_gib")
+        excess = found if isinstance(found, float) else 0.0
+    return severity, excess
+
+
+def _severity(rule: Rule, job: Job) -> int:
+    """Return the rank of what a rule certainly finds in a job, -1 for nothing or a failure."""
     if rule.framework not in (None, job.plan.framework.name):
-        return False
+        return -1
     scope = scope_of(rule, job)
     try:
-        held = any(holds(case.condition, scope) is True for case in rule.cases)
-        return held and (rule.unless is None or holds(rule.unless, scope) is False)
+        held = [case for case in rule.cases if holds(case.condition, scope) is True]
+        if not held or (rule.unless is not None and holds(rule.unless, scope) is not False):
+            return -1
     except Exception:  # as in judge_safely
-        return False
+        return -1
+    return max(SEVERITIES.index(case.severity or rule.severity[0]) for case in held)
 
 
 def _not_applicable(rule: Rule, why: Callable[[], str]) -> Judgement:

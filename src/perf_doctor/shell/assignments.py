@@ -92,10 +92,12 @@ def _integer(interpreter: Interpreter, before: Value, value: Value) -> Value:
 
 def _array(interpreter: Interpreter, source: Source, node: Node, name: str) -> tuple[Element, ...]:
     elements: list[Element] = []
-    for start, end in word_ranges(source, node.children, skip=("(", ")", "comment")):
-        for element in interpreter.expander.words(source, start, end):
-            own = Element(element.value, element.place, name) if element.group is None else element
-            elements.append(own)
+    ranges = source.array_words.get(node.start_byte)
+    if ranges is None:
+        ranges = word_ranges(source, node.children, skip=("(", ")", "comment"))
+        source.array_words[node.start_byte] = ranges
+    for start, end in ranges:
+        elements.extend(interpreter.expander.words(source, start, end, name))
         if len(elements) > MAX_WORDS:
             interpreter.trace.note(
                 f"{name} has more than {MAX_WORDS} words; the rest is left out",

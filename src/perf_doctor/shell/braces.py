@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from perf_doctor.shell.limits import MAX_WORDS, TooMuch
 from perf_doctor.shell.words import Literal, Parameter, Part
 
-_RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$")
-_LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$")
+_RANGE = r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$"
+_LETTERS = r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$"
 MAX_DEPTH = 40
-_NAME_GOES_ON = re.compile(r"[A-Za-z0-9_]+")
+_NAME_GOES_ON = r"[A-Za-z0-9_]+"
 
 
 def expand_braces(parts: Sequence[Part]) -> list[tuple[Part, ...]]:
@@ -65,7 +65,7 @@ def _glued(pieces: Sequence[Part]) -> tuple[Part, ...]:
             and isinstance(before, Parameter)
             and before.bare
             and not before.quoted
-            and (match := _NAME_GOES_ON.match(piece.text))
+            and (match := re.match(_NAME_GOES_ON, piece.text))
         ):
             out[-1] = before._replace(name=before.name + match.group())
             if rest := piece.text[match.end() :]:
@@ -107,7 +107,7 @@ def _sequence(pieces: list[Part]) -> list[list[Part]] | None:
     if not all(isinstance(piece, Literal) and not piece.quoted for piece in pieces):
         return None
     text = "".join(piece.text for piece in pieces if isinstance(piece, Literal))
-    if match := _RANGE.match(text):
+    if match := re.match(_RANGE, text):
         first, last = int(match[1]), int(match[2])
         step = abs(int(match[3] or 1)) or 1
         width = max(len(end) for end in match.groups()[:2]) if _padded(match) else 0
@@ -115,7 +115,7 @@ def _sequence(pieces: list[Part]) -> list[list[Part]] | None:
             raise TooMuch(f"braces that expand to more than {MAX_WORDS} words")
         numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
         return [[Literal(f"{number:0{width}d}", quoted=False)] for number in numbers]
-    if match := _LETTERS.match(text):
+    if match := re.match(_LETTERS, text):
         low, high = ord(match[1]), ord(match[2])
         step = abs(int(match[3] or 1)) or 1
         codes = range(low, high + 1, step) if low <= high else range(low, high - 1, -step)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Truth = bool | None
 Range = tuple[int, int]
 
-_INTEGER: Final = re.compile(r"\s*[-+]?[0-9]{1,18}\s*")
+_INTEGER: Final = r"\s*[-+]?[0-9]{1,18}\s*"
 _FILE: Final = frozenset("abcdefghkprstuwxGLNOS")
 _NUMBER: Final[dict[str, Callable[[int, int], bool]]] = {
     "-eq": lambda a, b: a == b,
@@ -348,7 +348,7 @@ def _binary(interpreter: Interpreter, left: Value, operator: str, right: Value) 
     if operator in "<>":
         return a < b if operator == "<" else a > b
     if operator in _NUMBER:
-        if not (_INTEGER.fullmatch(a) and _INTEGER.fullmatch(b)):
+        if not (re.fullmatch(_INTEGER, a) and re.fullmatch(_INTEGER, b)):
             raise _Misused
         return _NUMBER[operator](int(a), int(b))
     return None

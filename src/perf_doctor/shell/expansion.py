@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DEFAULT_IFS = " \t\n"
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+\Z")
+_PLAIN_STRING = re.compile(r'"([^"\\$`]*)"')
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNKNOWN_ARITHMETIC = "arithmetic on something that is not known"
 
@@ -101,6 +102,18 @@ def split_fields(text: str, ifs: str) -> Iterator[str | None]:
     yield text[begin:] or None
 
 
+def _static_text(source: Source, start: int, end: int) -> str | None:
+    """Return the one word that a text without expansions stands for, None where there is more."""
+    text = source.text
+    if _PLAIN_WORD.match(text, start, end):
+        return text[start:end]
+    if text[start] == "'" and text.find("'", start + 1, end) == end - 1:
+        return text[start + 1 : end - 1]
+    if match := _PLAIN_STRING.fullmatch(text, start, end):
+        return match[1]
+    return None
+
+
 class Expander:
     """Expands words for an interpreter, whose variables it reads and (``:=``) writes."""
 
@@ -108,27 +121,55 @@ class Expander:
         self.interpreter = interpreter
         self.depth = 0
 
-    def words(self, source: Source, start: int, end: int) -> Sequence[Element]:
-        """Return the words that the text at this range becomes; none, one or several."""
-        if (static := source.static.get(start)) is not None:
+    def words(
+        self, source: Source, start: int, end: int, group: str | None = None
+    ) -> Sequence[Element]:
+        """Return the words that the text at this range becomes; none, one or several.
+
+        ``group`` is the array that the text stands in; a word out of another array keeps its own.
+        """
+        if (static := source.static.get((start, end))) is not None:
             return static
         place = source.place(start)
-        if _PLAIN_WORD.match(source.text, start, end):
-            static = (Element(Value((source.text[start:end],)), place),)
-            source.static[start] = static
+        if (text := _static_text(source, start, end)) is not None:
+            static = (Element(literal(text), place, group),)
+            source.static[start, end] = static
             return static
         parts = scan(source, start, end)
-        if len(parts) == 1 and isinstance(parts[0], Literal) and parts[0].quoted:
-            static = (Element(literal(parts[0].text), place),)
-            source.static[start] = static
-            return static
         try:
-            return self._expand(source, parts, place)
+            if len(parts) == 1 and isinstance(parts[0], Parameter):
+                whole = self._whole_array(parts[0])
+                if whole is not None:
+                    return whole
+            return self._expand(source, parts, place, group)
         except TooMuch as limit:
             self.interpreter.trace.note(f"{limit}; the word is taken as unknown", place)
-            return [Element(Value((Unknown("too-much", str(limit)),)), place)]
+            return [Element(Value((Unknown("too-much", str(limit)),)), place, group)]
 
-    def _expand(self, source: Source, parts: tuple[Part, ...], place: Place) -> list[Element]:
+    def _whole_array(self, part: Parameter) -> Sequence[Element] | None:
+        """Return the elements of ``"${A[@]}"`` as they are, also unquoted where no cut is possible.
+
+        None when it takes the longer way.
+        """
+        if part.subscript != "@" or part.operator or part.length or part.indirect:
+            return None
+        state = self.interpreter.state
+        variable = state.variables.get(part.name)
+        if variable is None or not variable.elements or variable.kind:
+            return None
+        if part.quoted:
+            return variable.elements if all(e.group for e in variable.elements) else None
+        if "IFS" in state.variables:
+            return None
+        for value, _, group in variable.elements:
+            text = value.known
+            if not text or group is None or len(text.split(None, 1)) != 1 or text != text.strip():
+                return None
+        return variable.elements
+
+    def _expand(
+        self, source: Source, parts: tuple[Part, ...], place: Place, group: str | None
+    ) -> list[Element]:
         elements: list[Element] = []
         for variant in expand_braces(parts):
             fields = _Fields(self.ifs())
@@ -138,7 +179,9 @@ class Expander:
                 value = join(one_field.values)
                 origin = one_field.origin or value.origin
                 elements.append(
-                    Element(value, origin.place, origin.group) if origin else Element(value, place)
+                    Element(value, origin.place, origin.group)
+                    if origin
+                    else Element(value, place, group)
                 )
         return elements
 

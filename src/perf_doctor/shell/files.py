@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 from typing import Final
 
-from perf_doctor.shell.limits import MAX_FILE_BYTES, MAX_SOURCED_FILES, ScriptError
+from perf_doctor.shell.limits import (
+    MAX_FILE_BYTES,
+    MAX_PATH_CHARS,
+    MAX_SOURCED_FILES,
+    ScriptError,
+)
 from perf_doctor.shell.source import Source
 
-_MARKS: Final = (("scripts", "models"), (".git",), ("scripts",))
+_MARKS: Final = ("scripts/models", ".git", "scripts")
 """What tells the top of a tree, the surest sign first."""
 
 
@@ -24,13 +28,15 @@ def tree_root(script: str) -> str:
     That is the nearest folder above it that holds ``scripts/models``, else ``.git``, else
     ``scripts``; and its own folder where there is none.
     """
-    folder = Path(os.path.realpath(script)).parent
-    above = [path for path in (folder, *folder.parents) if path != path.parent]
+    folder = os.path.dirname(os.path.realpath(script))
+    above = [folder]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:
+        above.append(parent)
     for mark in _MARKS:
         for candidate in above:
-            if candidate.joinpath(*mark).exists():
-                return str(candidate)
-    return str(folder)
+            if candidate != parent and os.path.exists(f"{candidate}/{mark}"):
+                return candidate
+    return folder
 
 
 class Library:
@@ -81,24 +87,27 @@ class Files:
             return os.path.relpath(plain, self._base)
         return plain
 
-    def allows(self, path: str) -> bool:
-        """Return whether the path, links resolved, lies in a root."""
-        real = os.path.realpath(path)
-        return any(real == root or real.startswith(root.rstrip("/") + "/") for root in self.roots)
+    def resolve(self, path: str) -> str | None:
+        """Return the path with links resolved if it lies in a root, else None."""
+        try:
+            real = os.path.realpath(path)
+        except (OSError, ValueError):  # too long, or characters no path can hold
+            return None
+        inside = any(real == root or real.startswith(root.rstrip("/") + "/") for root in self.roots)
+        return real if inside else None
 
     def test(self, operator: str, path: str | None, cwd: str | None) -> bool | None:
         """Return what a file test says; None outside the roots, where nobody looks."""
         if path is None or (not path.startswith("/") and cwd is None):
             return None
         full = path if path.startswith("/") else f"{cwd}/{path}"
-        if not path or "\0" in full or len(full) > os.pathconf("/", "PC_PATH_MAX"):
+        if not path or "\0" in full or len(full) > MAX_PATH_CHARS:
             return False
-        if not self.allows(full):
+        real = self.resolve(full)
+        if real is None or operator not in "efsrwxd":
             return None
-        if operator in "efsrwxd":
-            check = {"d": os.path.isdir, "e": os.path.exists}.get(operator, os.path.isfile)
-            return check(full)
-        return None
+        check = {"d": os.path.isdir, "e": os.path.exists}.get(operator, os.path.isfile)
+        return check(real)
 
     def stand_in(self, path: str) -> str | None:
         """Return the file of an allowed tree that an absolute path elsewhere stands for.
@@ -110,7 +119,8 @@ class Files:
         if found:
             for root in self.roots:
                 candidate = f"{root}/scripts/{tail}"
-                if os.path.isfile(candidate) and self.allows(candidate):
+                real = self.resolve(candidate)
+                if real is not None and os.path.isfile(real):
                     return candidate
         return None
 
@@ -119,14 +129,15 @@ class Files:
 
         Raises ``ScriptError`` with a reason that reads well behind the path.
         """
-        if not self.allows(path):
+        real = self.resolve(path)
+        if real is None:
             raise ScriptError("lies outside the script's own tree and the model-config folder")
         name = self.shown(path) if shown is None else shown
         if name in self.opened:
             return self.opened[name]
         if len(self.opened) >= MAX_SOURCED_FILES:
             raise ScriptError(f"is one file too many (limit {MAX_SOURCED_FILES})")
-        source = self._library.load(os.path.realpath(path), name)
+        source = self._library.load(real, name)  # the very path that was tested
         self.opened[name] = source
         return source
 

@@ -18,7 +18,7 @@ _CLASSES: Final = {
 }  # fmt: skip
 _CLASSES["[:alpha:]"] = _CLASSES["[:upper:]"] + _CLASSES["[:lower:]"]
 _CLASSES["[:alnum:]"] = _CLASSES["[:digit:]"] + _CLASSES["[:alpha:]"]
-_TR_PIECE: Final = re.compile(r"(\[:[a-z]+:\])|\\(.)|([!-\[\]-~])-([!-\[\]-~])|(.)", re.DOTALL)
+_TR_PIECE: Final = r"(?s)(\[:[a-z]+:\])|\\(.)|([!-\[\]-~])-([!-\[\]-~])|(.)"
 _TR_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _META: Final = frozenset(".[]*^$\\&")
 
@@ -59,7 +59,7 @@ def _tr(arguments: list[str], text: str) -> str | None:
 def _characters(text: str) -> str | None:
     """Return the characters that a set of ``tr`` names, in order."""
     out: list[str] = []
-    for name, escaped, low, high, plain in _TR_PIECE.findall(text):
+    for name, escaped, low, high, plain in re.findall(_TR_PIECE, text):
         if name:
             if name not in _CLASSES:
                 return None

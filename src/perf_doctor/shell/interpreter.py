@@ -119,7 +119,8 @@ class Interpreter:
         self._steps += 1
         if self._steps > MAX_STEPS:
             self._stop(f"after {MAX_STEPS} steps", source, node.start_byte)
-        self.check_time(source, node.start_byte)
+        if not self._steps & 15:
+            self.check_time(source, node.start_byte)
 
     def check_time(self, source: Source, offset: int) -> None:
         """Raise ``LimitReached`` when the time for this way through the script is over."""
@@ -231,7 +232,7 @@ class Interpreter:
             self.relevant.update(word.value.undecided)
         self.launches.append(
             Command(
-                tuple(self._word(source, word) for word in words),
+                self._words(source, words),
                 program,
                 place,
                 self.state.exported(),
@@ -241,14 +242,16 @@ class Interpreter:
     def cut_off(self, source: Source, words: list[Element]) -> None:
         """Record words that stand behind a launch and that bash does not pass to it."""
         last = self.launches[-1]
-        cut = tuple(self._word(source, word) for word in words)
-        self.launches[-1] = replace(last, cut=(*last.cut, *cut))
+        self.launches[-1] = replace(last, cut=(*last.cut, *self._words(source, words)))
 
-    def _word(self, source: Source, element: Element) -> Word:
-        value, place, group = element
-        origin = self.files.opened.get(place.file, source)
-        comments = origin.comments_near(place.line)
-        return Word(value.text, place, group or None, value.unknown, value.overridable_by, comments)
+    def _words(self, source: Source, elements: Iterable[Element]) -> tuple[Word, ...]:
+        opened = self.files.opened
+        words: list[Word] = []
+        for value, place, group in elements:
+            comments = opened.get(place.file, source).comments_near(place.line)
+            marks = value.unknown, value.overridable_by, comments
+            words.append(Word(value.text, place, group or None, *marks))
+        return tuple(words)
 
     # -- branches -------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import Final
 
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_SOURCED_FILES: Final = 64
+MAX_PATH_CHARS: Final = 4_096
 MAX_SOURCE_DEPTH: Final = 12
 MAX_NESTING: Final = 40
 MAX_CALL_DEPTH: Final = 16

@@ -9,10 +9,10 @@ from perf_doctor.shell.limits import MAX_WORDS
 from perf_doctor.shell.model import Unknown
 from perf_doctor.shell.values import Value, join, literal
 
-_DIRECTIVE: Final = re.compile(
+_DIRECTIVE: Final = (
     r"%(?P<flags>[-+ 0#]*)(?P<width>\d{0,3})(?:\.(?P<precision>\d{0,3}))?(?P<kind>.)"
 )
-_NUMBER: Final = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]{1,16}|0[0-7]{0,20}|[1-9][0-9]{0,18})?")
+_NUMBER: Final = r"[-+]?(?:0[xX][0-9a-fA-F]{1,16}|0[0-7]{0,20}|[1-9][0-9]{0,18})?"
 _ESCAPES: Final = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", "a": "\a", "b": "\b",
     "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}  # fmt: skip
 
@@ -42,17 +42,14 @@ def format_words(arguments: list[Value]) -> Value:
             return join(out)
 
 
-_ESCAPE: Final = re.compile(
-    r"\\(?:(?P<plain>[\\abefnrtvE\"'?])|x(?P<hex>[0-9A-Fa-f]{1,2})|(?P<octal>0?[0-7]{1,3})|(?P<other>.|$))",
-    re.DOTALL,
-)
+_ESCAPE: Final = r"(?s)\\(?:(?P<plain>[\\abefnrtvE\"'?])|x(?P<hex>[0-9A-Fa-f]{1,2})|(?P<octal>0?[0-7]{1,3})|(?P<other>.|$))"
 
 
 def unescape(text: str) -> str | None:
     """Return the text with escapes as ``echo -e`` and ``%b`` resolve them; None when unsure."""
     if re.search(r"(?<!\\)(?:\\\\)*\\(?:[cuU]|x[89A-Fa-f]|0?[2-7][0-7][0-7]|[1-9])", text):
         return None
-    return _ESCAPE.sub(_resolved, text)
+    return re.sub(_ESCAPE, _resolved, text)
 
 
 def _resolved(match: re.Match[str]) -> str:
@@ -72,7 +69,7 @@ def _pieces(text: str) -> list[str | re.Match[str]]:
     pieces: list[str | re.Match[str]] = []
     at = 0
     while at < len(text):
-        if text[at] == "%" and (match := _DIRECTIVE.match(text, at)):
+        if text[at] == "%" and (match := re.compile(_DIRECTIVE).match(text, at)):
             pieces.append("%" if match["kind"] == "%" else match)
             at = match.end()
         elif text[at] == "\\" and at + 1 < len(text):
@@ -110,7 +107,7 @@ def _directive(match: re.Match[str], argument: Value | None) -> Value | None:
 
 def _number(match: re.Match[str], argument: Value | None, width: int) -> Value | None:
     text = argument.known if argument is not None else "0"
-    if text is None or not _NUMBER.fullmatch(text):
+    if text is None or not re.fullmatch(_NUMBER, text):
         return None
     number = int(text or "0", 8 if text.lstrip("+-")[:1] == "0" and "x" not in text.lower() else 0)
     if not -(1 << 63) <= number < 1 << 63:

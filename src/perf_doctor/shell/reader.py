@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from perf_doctor.shell.files import Files, Library, decode, tree_root
 from perf_doctor.shell.interpreter import FindProgram, Interpreter
@@ -49,7 +48,7 @@ def read_script(
     Nothing is executed. A ``library`` lets several scripts share the files they source. Raises
     ``ScriptError`` with one line when the script itself cannot be read.
     """
-    root = tree_root(path) if text is None else str(Path.cwd())
+    root = tree_root(path) if text is None else os.getcwd()
     base = None if os.path.isabs(path) else os.getcwd()
     files = Files((root, *surroundings.folders), library or Library(), base)
     if text is None:

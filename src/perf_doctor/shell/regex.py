@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-_PIECE: Final = re.compile(
+_PIECE: Final = (
     r"[A-Za-z0-9_ ,:=/@%&!~#<>'\"-]|[.^$|()?]|\\[.^$|()?*+\[\]{}/-]|(?P<repeat>[*+])"
     r"|\[\^?(?:\[:(?P<name>[a-z]+):\]|[A-Za-z0-9_ .,:=/@%+-])+\]"
 )
@@ -42,7 +42,7 @@ def search(pieces: Iterable[tuple[str, bool]], text: str) -> tuple[str, ...] | b
 def _translated(text: str) -> str | None:
     at = 0
     while at < len(text):
-        match = _PIECE.match(text, at)
+        match = re.compile(_PIECE).match(text, at)
         if match is None or (match["repeat"] and text[at - 1 : at] in (")", "")):
             return None
         if match["name"] and f"[:{match['name']}:]" not in _CLASSES:

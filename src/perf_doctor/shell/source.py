@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-import tree_sitter_bash
 from tree_sitter import Language, Parser
 
 from perf_doctor.shell.limits import PARSE_SECONDS, ScriptError
@@ -23,7 +24,26 @@ if TYPE_CHECKING:
 
     from perf_doctor.shell.values import Element
 
-_LANGUAGE = Language(tree_sitter_bash.language())
+
+def _language() -> Language:
+    """Return the grammar, from the compiled module alone.
+
+    The package around it imports importlib.resources, for queries that nobody asks for here; that
+    takes longer than parsing ten scripts.
+    """
+    package = PathFinder.find_spec("tree_sitter_bash")
+    folders = package.submodule_search_locations if package is not None else None
+    spec = PathFinder.find_spec("tree_sitter_bash._binding", folders) if folders else None
+    if spec is None or spec.loader is None:
+        import tree_sitter_bash  # noqa: PLC0415 - installed in a way of its own
+
+        return Language(tree_sitter_bash.language())
+    binding = module_from_spec(spec)
+    spec.loader.exec_module(binding)
+    return Language(binding.language())
+
+
+_LANGUAGE = _language()
 _UNDERSTOOD = ("<<", "in")
 """What the parser takes for an error and the reader knows: ``done <<< x``, ``for i in; do``."""
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -33,7 +53,8 @@ class Source:
     """Shell text with its tree, its comments and its command substitutions.
 
     ``scanned`` and ``static`` keep what was found out about a word, for files that many scripts
-    source: its parts, and by its offset what a word without expansions stands for.
+    source: its parts, and what a word without expansions stands for. ``array_words`` holds the
+    ranges of the words of an array by its offset.
 
     Raises ``ScriptError`` when parsing takes too long.
     """
@@ -44,7 +65,8 @@ class Source:
         self.root = _parse(text)
         self.substitutions: dict[int, Node] = {}
         self.scanned: dict[tuple[int, int, bool], Any] = {}
-        self.static: dict[int, tuple[Element, ...]] = {}
+        self.static: dict[tuple[int, int], tuple[Element, ...]] = {}
+        self.array_words: dict[int, list[tuple[int, int]]] = {}
         self._places: dict[int, Place] = {}
         self._line_starts = _line_starts(text)
         self.comments: list[Comment] = []

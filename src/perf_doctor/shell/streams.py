@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perf_doctor.shell.interpreter import Interpreter
     from perf_doctor.shell.source import Source
 
-_TABS_OF_A_LINE: Final = re.compile(r"(?<=\n)\t+")
+_TABS_OF_A_LINE: Final = r"(?<=\n)\t+"
 
 
 def run_pipeline(interpreter: Interpreter, source: Source, node: Node) -> Status:
@@ -122,7 +122,7 @@ def _heredoc(interpreter: Interpreter, source: Source, redirect: Node) -> Value:
 def _without_tabs(value: Value) -> Value:
     """Return the text with the tabs that lines begin with taken away."""
     parts = [
-        _TABS_OF_A_LINE.sub("", part.lstrip("\t") if not index else part)
+        re.sub(_TABS_OF_A_LINE, "", part.lstrip("\t") if not index else part)
         if isinstance(part, str)
         else part
         for index, part in enumerate(value.parts)

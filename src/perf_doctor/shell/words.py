@@ -74,7 +74,7 @@ _PLAIN = re.compile(r"[^\\'\"$`<>~]+")
 _PLAIN_QUOTED = re.compile(r"[^\\\"$`]+")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b",
          "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "?": "?"}  # fmt: skip
-_ANSI_NUMBER = re.compile(r"x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|u([0-9A-Fa-f]{1,4})")
+_ANSI_NUMBER = r"x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|u([0-9A-Fa-f]{1,4})"
 
 
 def scan(
@@ -233,21 +233,25 @@ class _Scanner:
         return True
 
     def _ansi(self) -> None:
-        out: list[str] = []
+        out = bytearray()
         at = self.at + 2
         while at < self.end and self.text[at] != "'":
             if self.text[at] != "\\":
-                out.append(self.text[at])
+                out += self.text[at].encode("utf-8", "replace")
                 at += 1
-            elif number := _ANSI_NUMBER.match(self.text, at + 1, self.end):
+            elif number := re.compile(_ANSI_NUMBER).match(self.text, at + 1, self.end):
                 hexadecimal, octal, code = number.groups()
-                out.append(chr(int(octal, 8) & 0xFF if octal else int(hexadecimal or code, 16)))
+                if code:
+                    out += chr(int(code, 16)).encode("utf-8", "replace")
+                else:
+                    out.append(int(hexadecimal, 16) if hexadecimal else int(octal, 8) & 0xFF)
                 at = number.end()
             else:
                 following = self.text[at + 1 : at + 2]
-                out.append(_ANSI.get(following, "\\" + following))
+                out += _ANSI.get(following, "\\" + following).encode("utf-8", "replace")
                 at += 2
-        self.parts.append(Literal("".join(out), quoted=True))
+        text = out.split(b"\0", 1)[0].decode("utf-8", "replace")  # bash ends the text at NUL
+        self.parts.append(Literal(text, quoted=True))
         self.at = at + 1
 
     def _braced(self, *, quoted: bool) -> None:

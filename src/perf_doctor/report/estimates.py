@@ -1,4 +1,4 @@
-"""The memory estimate as a person reads it: phases by components, the limit, the host."""
+"""The estimates as a person reads them: memory by phase and component, the limit, the step."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from perf_doctor.estimate.explain import explain, explain_host
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.estimate.memory import MemoryEstimate, verdict_line
 from perf_doctor.estimate.phases import Phase
+from perf_doctor.estimate.time import step_line, timeline
 from perf_doctor.inert import inert
 from perf_doctor.report.context import context_line
 
@@ -25,7 +26,7 @@ _COLUMNS = {
 _WIDTH = 8
 
 
-def memory_report(diagnosis: Diagnosis, *, explained: bool = False) -> str:
+def estimate_report(diagnosis: Diagnosis, *, explained: bool = False) -> str:
     """Return the table of phases, GiB on the heaviest GPU, and what it is measured against.
 
     With ``explained`` every figure follows with its formula and the numbers put in.
@@ -34,14 +35,18 @@ def memory_report(diagnosis: Diagnosis, *, explained: bool = False) -> str:
         inert(diagnosis.script),
         context_line(diagnosis.plan),
         verdict_line(diagnosis.memory),
+        step_line(diagnosis.time),
         "",
         *_table(diagnosis.memory),
         *_limits(diagnosis.memory),
+        "",
+        *timeline(diagnosis.time),
     ]
     if explained:
         lines += _explanations(diagnosis.memory)
-    if diagnosis.plan.assumptions:
-        lines += ["", "assumed", *(f"  {inert(text)}" for text in diagnosis.plan.assumptions)]
+    assumed = [*diagnosis.plan.assumptions, *diagnosis.time.assumptions]
+    if assumed:
+        lines += ["", "assumed", *(f"  {inert(text)}" for text in assumed)]
     return diagnosis.redactor.redact("\n".join(lines)) + "\n"
 
 
