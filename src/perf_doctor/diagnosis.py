@@ -75,8 +75,8 @@ class Diagnosis:
 
     ``job`` is what the rules were asked about. ``condition`` is None for the launch that bash
     reaches by default; ``variants`` holds the other launches of the script, each with its
-    condition. ``notes`` tell how the script was read. ``redactor`` must see every text of the script
-    before it is printed. ``lengths`` are those that the user knows.
+    condition. ``notes`` tell how the script was read. ``redactor`` must see every text of the
+    script before it is printed. ``lengths`` are those that the user knows.
     """
 
     script: str

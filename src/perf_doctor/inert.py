@@ -55,7 +55,7 @@ def code(text: str) -> str:
 
 
 def plain_or_code(text: str) -> str:
-    """Return a plain word or file name as it is, and anything else so that it is shown literally."""
+    """Return a plain word or file name as it is, and anything else shown literally."""
     return text if _PLAIN.fullmatch(text) else code(text)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from contract import REPORT_SCHEMA
 from syrupy.assertion import SnapshotAssertion
 
+from contract import REPORT_SCHEMA
 from perf_doctor.diagnosis import Doctor
 from perf_doctor.report.document import document, json_report
 from perf_doctor.report.markdown import MAX_CHARS, markdown_report

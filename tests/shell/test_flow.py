@@ -311,8 +311,8 @@ def test_sources_are_bounded(tree: Tree) -> None:
 def test_words_keep_their_place_through_a_function() -> None:
     """A function that shadows the launcher changes neither line nor array of its words."""
     script = read(
-        "A=(\n  --x 1\n)\nray() { for w in \"$@\"; do B+=(\"$w\"); done; command ray \"${B[@]}\"; }\n"
-        "ray job submit -- \\\n  python3 train.py --y \"${A[@]}\"\n"
+        'A=(\n  --x 1\n)\nray() { for w in "$@"; do B+=("$w"); done; command ray "${B[@]}"; }\n'
+        'ray job submit -- \\\n  python3 train.py --y "${A[@]}"\n'
     )
     [launch] = script.runs[0].launches
     places = {word.text: (word.place.line, word.group) for word in launch.words}

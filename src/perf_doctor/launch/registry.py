@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import takewhile
 from typing import Any, Literal
 
 from perf_doctor.data import table
@@ -133,8 +132,8 @@ class Registry:
         if not self._served:
             self._served = self._all_served()
         first = bisect_left(self._served, start)
-        found = takewhile(lambda flag: flag.startswith(start), self._served[first:])
-        return tuple(found)
+        # Not a walk: a script may hold ten thousand unknown words.
+        return tuple(self._served[first : bisect_left(self._served, start + "\x7f", first)])
 
     def _all_served(self) -> list[str]:
         """Return every spelling SGLang's two parsers know, in order."""

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate, wrap
+from perf_doctor.shell.extents import behind_escapes, split
 from perf_doctor.shell.limits import MAX_WORDS
 from perf_doctor.shell.model import Unknown
 from perf_doctor.shell.status import SUCCESS, Status
 from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
-from perf_doctor.shell.words import Substitution, behind_escapes, scan, split
+from perf_doctor.shell.words import Substitution, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from perf_doctor.shell.interpreter import Interpreter
+    from perf_doctor.shell.model import Place
     from perf_doctor.shell.source import Source
 
 
@@ -48,7 +50,7 @@ def assign(
     if value_node is not None and value_node.type == "array":
         elements = _array(interpreter, source, value_node, name)
         if appends and before is not None:
-            elements = (*_as_elements(before), *elements)
+            elements = _limited(interpreter, name, place, [*_as_elements(before), *elements])
         variable = Variable(elements=elements, place=place, exported=exported)
         if elements and elements[0].value.text.startswith("--"):
             interpreter.arrays[name] = place
@@ -99,11 +101,17 @@ def _array(interpreter: Interpreter, source: Source, node: Node, name: str) -> t
     for start, end in ranges:
         elements.extend(interpreter.expander.words(source, start, end, name))
         if len(elements) > MAX_WORDS:
-            interpreter.trace.note(
-                f"{name} has more than {MAX_WORDS} words; the rest is left out",
-                source.place(start),
-            )
             break
+    return _limited(interpreter, name, source.place(node.start_byte), elements)
+
+
+def _limited(
+    interpreter: Interpreter, name: str, place: Place, elements: list[Element]
+) -> tuple[Element, ...]:
+    """Return the elements up to the limit, with a note when there are more."""
+    if len(elements) > MAX_WORDS:
+        text = f"{name} has more than {MAX_WORDS} words; the rest is left out"
+        interpreter.trace.note(text, place)
     return tuple(elements[:MAX_WORDS])
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from perf_doctor.shell import conditions
+from perf_doctor.shell.double_brackets import double_brackets
 from perf_doctor.shell.limits import TooMuch
 from perf_doctor.shell.patterns import matches
 from perf_doctor.shell.state import Function
@@ -90,7 +91,7 @@ def run_test(interpreter: Interpreter, source: Source, node: Node) -> Status:
     """Run ``[ … ]`` or ``[[ … ]]``; a bare ``(( … ))`` may come as one, too."""
     start, end = node.start_byte, node.end_byte
     if source.text.startswith("[[", start):
-        return of_truth(conditions.double(interpreter, source, start + 2, end - 2))
+        return of_truth(double_brackets(interpreter, source, start + 2, end - 2))
     if source.text.startswith("((", start):
         return run_group(interpreter, source, node)
     return conditions.single(interpreter, source, start + 1, end - 1)
@@ -211,6 +212,8 @@ def _undecided(
     place = source.place(node.start_byte)
     text = source.text[node.start_byte : node.end_byte].split("\n", 1)[0].split(";", 1)[0]
     site = interpreter.branch(source, node, f"line {place.line}: {text.strip()}")
+    if site is None:
+        return None
     interpreter.mark(_assigned(source, bodies), site)
     if any(_LAUNCHER.search(source.slice(body)) for body in bodies):
         interpreter.relevant.add(site)

@@ -1,4 +1,4 @@
-"""``[ … ]`` and ``[[ … ]]``: true, false, or not decidable from the text."""
+"""``[ … ]`` and ``test``: true, false, or not decidable from the text; their operators."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from perf_doctor.shell.arithmetic import ArithmeticUnknown, evaluate
-from perf_doctor.shell.limits import TooMuch
-from perf_doctor.shell.model import Unknown
-from perf_doctor.shell.patterns import matches
-from perf_doctor.shell.regex import search
+from perf_doctor.shell.extents import split
 from perf_doctor.shell.status import MISUSE, Status, of_truth
-from perf_doctor.shell.values import Element, Value, Variable, literal
-from perf_doctor.shell.words import Literal, scan, split
+from perf_doctor.shell.values import Element, Value
+from perf_doctor.shell.words import Literal, scan
 
 if TYPE_CHECKING:
     from perf_doctor.shell.interpreter import Interpreter
@@ -24,7 +20,7 @@ Range = tuple[int, int]
 
 _INTEGER: Final = r"\s*[-+]?[0-9]{1,18}\s*"
 _FILE: Final = frozenset("abcdefghkprstuwxGLNOS")
-_NUMBER: Final[dict[str, Callable[[int, int], bool]]] = {
+NUMBER_OPERATORS: Final[dict[str, Callable[[int, int], bool]]] = {
     "-eq": lambda a, b: a == b,
     "-ne": lambda a, b: a != b,
     "-lt": lambda a, b: a < b,
@@ -32,8 +28,8 @@ _NUMBER: Final[dict[str, Callable[[int, int], bool]]] = {
     "-gt": lambda a, b: a > b,
     "-ge": lambda a, b: a >= b,
 }
-_TEXT: Final = frozenset({"=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef"})
-_BINARY: Final = (_TEXT | _NUMBER.keys()) - {"=~"}
+TEXT_OPERATORS: Final = frozenset({"=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef"})
+_BINARY: Final = (TEXT_OPERATORS | NUMBER_OPERATORS.keys()) - {"=~"}
 
 
 def single(interpreter: Interpreter, source: Source, start: int, end: int) -> Status:
@@ -49,7 +45,7 @@ def single(interpreter: Interpreter, source: Source, start: int, end: int) -> St
         words.extend(expanded)
         looked_at.append(names)
     if len(ranges) == 3 and source.text[slice(*ranges[1])] in ("=", "==", "!="):
-        _remember(interpreter, source, ranges, looked_at)
+        remember(interpreter, source, ranges, looked_at)
     return test(interpreter, [word.value for word in words])
 
 
@@ -65,7 +61,7 @@ def _expand(
     return words, names
 
 
-def _remember(
+def remember(
     interpreter: Interpreter,
     source: Source,
     ranges: list[Range],
@@ -109,7 +105,7 @@ class _Single:
         """Return the truth of all the words."""
         count = len(self.words)
         if count == 4 and self.texts[0] == "!":
-            return _not(self._three(1))
+            return negation(self._three(1))
         if count == 4 and self.texts[0] == "(" and self.texts[3] == ")":
             return self._two(1)
         if count == 3:
@@ -117,7 +113,7 @@ class _Single:
         if count == 2:
             return self._two(0)
         if count < 2:
-            return _not(self.words[0].empty) if count else False
+            return negation(self.words[0].empty) if count else False
         value = self._or()
         if self.at != count:
             raise _Misused
@@ -129,32 +125,32 @@ class _Single:
             return self.words[at + 1].empty
         if operator is None or not _is_unary(operator):
             raise _Misused
-        return _unary(self.interpreter, operator, self.words[at + 1])
+        return unary(self.interpreter, operator, self.words[at + 1])
 
     def _three(self, at: int) -> Truth:
         first, operator, last = self.texts[at : at + 3]
         left, right = self.words[at], self.words[at + 2]
         if operator in _BINARY:
-            return _binary(self.interpreter, left, str(operator), right)
+            return binary(self.interpreter, left, str(operator), right)
         if operator in ("-a", "-o"):
-            combine = _and if operator == "-a" else _or
-            return combine(_not(left.empty), _not(right.empty))
+            combine = conjunction if operator == "-a" else disjunction
+            return combine(negation(left.empty), negation(right.empty))
         if first == "!":
-            return _not(self._two(at + 1))
+            return negation(self._two(at + 1))
         if first == "(" and last == ")":
-            return _not(self.words[at + 1].empty)
+            return negation(self.words[at + 1].empty)
         raise _Misused
 
     def _or(self) -> Truth:
         value = self._and()
         while self._take("-o"):
-            value = _or(value, self._and())
+            value = disjunction(value, self._and())
         return value
 
     def _and(self) -> Truth:
         value = self._term()
         while self._take("-a"):
-            value = _and(value, self._term())
+            value = conjunction(value, self._term())
         return value
 
     def _take(self, text: str) -> bool:
@@ -167,7 +163,7 @@ class _Single:
         while self._take("!"):
             negated = not negated
         value = self._positive()
-        return _not(value) if negated else value
+        return negation(value) if negated else value
 
     def _positive(self) -> Truth:
         at, left = self.at, len(self.words) - self.at
@@ -179,152 +175,41 @@ class _Single:
         if left > 2 and self.texts[at + 1] in _BINARY:
             self.at += 3
             operator = str(self.texts[at + 1])
-            return _binary(self.interpreter, self.words[at], operator, self.words[at + 2])
+            return binary(self.interpreter, self.words[at], operator, self.words[at + 2])
         if left > 1 and text is not None and _is_unary(text):
             self.at += 2
-            return _unary(self.interpreter, text, self.words[at + 1])
+            return unary(self.interpreter, text, self.words[at + 1])
         self.at += 1
-        return _not(self.words[at].empty)
+        return negation(self.words[at].empty)
 
 
 def _is_unary(text: str) -> bool:
     return len(text) == 2 and text[0] == "-" and (text[1] in _FILE or text[1] in "nzvotR")
 
 
-def double(interpreter: Interpreter, source: Source, start: int, end: int) -> Truth:
-    """Return the truth of the inside of ``[[ … ]]``: no splitting, patterns, ``&&`` and ``||``."""
-    return _Double(interpreter, source, split(source, start, end, breaks="()")).parse()
-
-
-class _Double:
-    def __init__(self, interpreter: Interpreter, source: Source, ranges: list[Range]) -> None:
-        self.interpreter = interpreter
-        self.source = source
-        self.ranges = ranges
-        self.at = 0
-
-    def parse(self) -> Truth:
-        value = self._and()
-        while self._take("||"):
-            value = _or(value, self._and())
-        return value
-
-    def _and(self) -> Truth:
-        value = self._primary()
-        while self._take("&&"):
-            value = _and(value, self._primary())
-        return value
-
-    def _peek(self, ahead: int = 0) -> str:
-        at = self.at + ahead
-        return self.source.text[slice(*self.ranges[at])] if at < len(self.ranges) else ""
-
-    def _take(self, text: str) -> bool:
-        if self._peek() == text:
-            self.at += 1
-            return True
-        return False
-
-    def _primary(self) -> Truth:
-        if self._take("!"):
-            return _not(self._primary())
-        if self._take("("):
-            value = self.parse()
-            self._take(")")
-            return value
-        first = self._peek()
-        if first.startswith("-") and len(first) == 2 and self._peek(1) not in ("", "&&", "||", ")"):
-            self.at += 2
-            return _unary(self.interpreter, first, self._value(self.ranges[self.at - 1]))
-        if self.at >= len(self.ranges):
-            return False
-        left_range = self.ranges[self.at]
-        self.at += 1
-        operator = self._peek()
-        if operator == "=~":
-            return self._search(left_range)
-        if operator in _TEXT or operator in _NUMBER:
-            self.at += 2
-            if self.at > len(self.ranges):
-                return False
-            return self._compare(left_range, operator, self.ranges[self.at - 1])
-        return _not(self._value(left_range).empty)
-
-    def _value(self, at: Range) -> Value:
-        return self.interpreter.expander.value(self.source, *at)
-
-    def _compare(self, left_range: Range, operator: str, right_range: Range) -> Truth:
-        trace = self.interpreter.trace
-        before, trace.looked_at = trace.looked_at, {}
-        left = self._value(left_range)
-        names = tuple(trace.looked_at)
-        trace.looked_at = {**before, **trace.looked_at}
-        if operator in _NUMBER:
-            return self._compare_numbers(left, operator, self._value(right_range))
-        if operator not in ("=", "==", "!="):
-            return _binary(self.interpreter, left, operator, self._value(right_range))
-        _remember(self.interpreter, self.source, [left_range, (0, 0), right_range], [names, (), ()])
-        pattern = self.interpreter.expander.pattern(self.source, *right_range)
-        text = left.known
-        if pattern is None or text is None:
-            return None
-        try:
-            return matches(pattern, text) == (operator != "!=")
-        except TooMuch:
-            return None
-
-    def _compare_numbers(self, left: Value, operator: str, right: Value) -> Truth:
-        """Compare two arithmetic expressions; one that is not valid makes it false."""
-        a, b = left.known, right.known
-        if a is None or b is None:
-            return None
-        try:
-            numbers = evaluate(a, self.interpreter), evaluate(b, self.interpreter)
-        except ArithmeticUnknown:
-            return False
-        return _NUMBER[operator](*numbers)
-
-    def _search(self, left_range: Range) -> Truth:
-        """Match a regular expression, which goes on to the next ``&&`` or ``||``."""
-        begin = self.at = self.at + 1
-        depth = 0
-        while (word := self._peek()) not in ("", "&&", "||") and (word != ")" or depth):
-            depth += {"(": 1, ")": -1}.get(word, 0)
-            self.at += 1
-        if self.at == begin:
-            return False
-        text = self._value(left_range).known
-        span = self.ranges[begin][0], self.ranges[self.at - 1][1]
-        pieces = self.interpreter.expander.pieces(self.source, *span)
-        found = None if text is None or pieces is None else search(pieces, text)
-        place = self.source.place(span[0])
-        groups = found if isinstance(found, tuple) else ()
-        elements = tuple(Element(literal(group), place) for group in groups)
-        if found is None:
-            elements = (Element(Value((Unknown("BASH_REMATCH", "a match"),)), place),)
-        self.interpreter.state.assign("BASH_REMATCH", Variable(elements=elements))
-        return None if found is None else bool(found)
-
-
-def _not(value: Truth) -> Truth:
+def negation(value: Truth) -> Truth:
+    """Return the opposite; what is not known stays so."""
     return None if value is None else not value
 
 
-def _and(left: Truth, right: Truth) -> Truth:
+def conjunction(left: Truth, right: Truth) -> Truth:
+    """Return whether both hold; one that does not decides alone."""
     if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
-def _or(left: Truth, right: Truth) -> Truth:
-    return _not(_and(_not(left), _not(right)))
+def disjunction(left: Truth, right: Truth) -> Truth:
+    """Return whether one holds; one that does decides alone."""
+    return negation(conjunction(negation(left), negation(right)))
 
 
-def _unary(interpreter: Interpreter, operator: str, word: Value) -> Truth:
+def unary(interpreter: Interpreter, operator: str, word: Value) -> Truth:
+    """Return the truth of ``-z word``, ``-f file`` and the like."""
     if operator == "-z":
         return word.empty
     if operator == "-n":
-        return _not(word.empty)
+        return negation(word.empty)
     text = word.known
     if operator == "-v" and text is not None:
         interpreter.trace.look_at((text,))
@@ -337,7 +222,8 @@ def _unary(interpreter: Interpreter, operator: str, word: Value) -> Truth:
     return False
 
 
-def _binary(interpreter: Interpreter, left: Value, operator: str, right: Value) -> Truth:
+def binary(interpreter: Interpreter, left: Value, operator: str, right: Value) -> Truth:
+    """Return the truth of ``left operator right``; raises where a number is none."""
     a, b = left.known, right.known
     if a is None or b is None:
         return _different(left, right, operator)
@@ -347,10 +233,10 @@ def _binary(interpreter: Interpreter, left: Value, operator: str, right: Value) 
         return a != b
     if operator in "<>":
         return a < b if operator == "<" else a > b
-    if operator in _NUMBER:
+    if operator in NUMBER_OPERATORS:
         if not (re.fullmatch(_INTEGER, a) and re.fullmatch(_INTEGER, b)):
             raise _Misused
-        return _NUMBER[operator](int(a), int(b))
+        return NUMBER_OPERATORS[operator](int(a), int(b))
     return None
 
 

@@ -18,6 +18,7 @@ from perf_doctor.shell.arithmetic import ArithmeticUnknown
 from perf_doctor.shell.expansion import Expander
 from perf_doctor.shell.limits import (
     EVALUATION_SECONDS,
+    MAX_BRANCHES,
     MAX_CALL_DEPTH,
     MAX_NESTING,
     MAX_STEPS,
@@ -44,7 +45,8 @@ class Interpreter:
     """One way through a script.
 
     ``find_program`` recognises the words of a launch and returns where its program begins;
-    ``forced`` holds the (file, offset) of undecided branches to decide the other way.
+    ``forced`` holds the (file, offset) of undecided branches to decide the other way; ``deadline``
+    is the monotonic time at which to stop.
 
     After a run, ``launches`` holds the launches in order, ``branches`` what could not be decided
     and ``relevant`` the numbers of those branches on which a launch depends.
@@ -56,6 +58,7 @@ class Interpreter:
         state: State,
         find_program: FindProgram,
         forced: Mapping[tuple[str, int], bool],
+        deadline: float,
     ) -> None:
         self.files = files
         self.state = state
@@ -65,7 +68,7 @@ class Interpreter:
         self.expander = Expander(self)
         self.launches: list[Command] = []
         self.relevant: set[int] = set()
-        self.branches: list[tuple[str, int, str]] = []
+        self.branches: dict[tuple[str, int, str], int] = {}
         self.arrays: dict[str, Place] = {}
         self.positional_required = False
         self.waited = False
@@ -77,7 +80,9 @@ class Interpreter:
         self.calls = 0
         self.loops = 0
         self._steps = 0
-        self._deadline = monotonic() + EVALUATION_SECONDS
+        self._expansions = 0
+        self._at: tuple[Source, int]
+        self._deadline = deadline
 
     # -- statements ---------------------------------------------------------------------
 
@@ -99,10 +104,10 @@ class Interpreter:
 
     def run(self, source: Source, node: Node) -> Status:
         """Run one statement."""
-        self._count_step(source, node)
         handler = _HANDLERS.get(node.type)
         if handler is None:
             return SUCCESS
+        self._count_step(source, node)
         if self.depth >= MAX_NESTING:
             place = source.place(node.start_byte)
             self.trace.note(f"nested deeper than {MAX_NESTING}; skipped from here", place)
@@ -117,17 +122,25 @@ class Interpreter:
 
     def _count_step(self, source: Source, node: Node) -> None:
         self._steps += 1
+        self._at = source, node.start_byte
         if self._steps > MAX_STEPS:
-            self._stop(f"after {MAX_STEPS} steps", source, node.start_byte)
+            self._stop(f"after {MAX_STEPS} steps")
         if not self._steps & 15:
-            self.check_time(source, node.start_byte)
+            self.check_time()
 
-    def check_time(self, source: Source, offset: int) -> None:
-        """Raise ``LimitReached`` when the time for this way through the script is over."""
+    def count_expansion(self) -> None:
+        """Mind the time inside one word, too: it may hold any number of expansions."""
+        self._expansions += 1
+        if not self._expansions & 127:
+            self.check_time()
+
+    def check_time(self) -> None:
+        """Raise ``LimitReached`` when the time for the script is over."""
         if monotonic() > self._deadline:
-            self._stop(f"after {EVALUATION_SECONDS:g} seconds", source, offset)
+            self._stop(f"after {EVALUATION_SECONDS:g} seconds")
 
-    def _stop(self, limit: str, source: Source, offset: int) -> NoReturn:
+    def _stop(self, limit: str) -> NoReturn:
+        source, offset = self._at
         place = source.place(offset)
         raise LimitReached(
             f"{place.file}:{place.line}: stopped {limit}; what comes later was not read"
@@ -177,6 +190,7 @@ class Interpreter:
 
     def number_text(self, name: str, index: int | None) -> str:
         """Return the text of a variable in arithmetic; raises when it is not known."""
+        self.count_expansion()
         variable = self.state.get(name)
         if variable is None:
             if self.state.nounset:
@@ -255,12 +269,16 @@ class Interpreter:
 
     # -- branches -------------------------------------------------------------------------
 
-    def branch(self, source: Source, node: Node, text: str) -> int:
-        """Return the number of an undecided branch."""
+    def branch(self, source: Source, node: Node, text: str) -> int | None:
+        """Return the number of an undecided branch; None, with a note, beyond a limit."""
         site = (source.path, node.start_byte, text)
-        if site not in self.branches:
-            self.branches.append(site)
-        return self.branches.index(site)
+        if site not in self.branches and len(self.branches) >= MAX_BRANCHES:
+            self.trace.note(
+                f"more than {MAX_BRANCHES} branches that cannot be decided; "
+                "only the first are looked at both ways"
+            )
+            return None
+        return self.branches.setdefault(site, len(self.branches))
 
     def mark(self, names: Iterable[str], site: int) -> None:
         """Mark variables as ones that an undecided branch sets."""

@@ -20,9 +20,13 @@ MAX_WORDS: Final = 20_000
 MAX_VALUE_CHARS: Final = 1 << 17
 MAX_PATTERN_WORK: Final = 1 << 21
 MAX_RUNS: Final = 8
+MAX_BRANCHES: Final = 256
+MAX_COMMENTS: Final = 20_000
 MAX_NOTES: Final = 100
+MAX_SYNTAX_NODES: Final = 300_000
 PARSE_SECONDS: Final = 1.0
-EVALUATION_SECONDS: Final = 3.0
+EVALUATION_SECONDS: Final = 2.0
+"""The time for all the ways through a script together."""
 
 
 class LimitReached(Exception):

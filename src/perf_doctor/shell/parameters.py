@@ -35,6 +35,7 @@ def resolve(expander: Expander, source: Source, part: Parameter) -> Resolved:
     in its place, because its quotes count there.
     """
     state = expander.interpreter.state
+    expander.interpreter.count_expansion()
     name = part.name
     if part.indirect and part.subscript in ("@", "*"):
         return _indices(expander, source, name)
@@ -228,7 +229,7 @@ def _transformed(
     text = value.known
     if text is None:
         return _unknown(name)
-    expander.interpreter.check_time(source, part.operand[0])
+    expander.interpreter.check_time()
     changed = _change(expander, source, part, text)
     if changed is None:
         return _unknown(name)

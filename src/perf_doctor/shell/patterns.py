@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from perf_doctor.shell.limits import MAX_PATTERN_WORK, TooMuch
+from perf_doctor.shell.limits import MAX_PATTERN_WORK, MAX_VALUE_CHARS, TooMuch
 
 _CLASSES = {
     "alpha": str.isalpha, "digit": str.isdigit, "alnum": str.isalnum, "upper": str.isupper,
@@ -127,6 +127,8 @@ def replace(
         return {"#": replacement + text, "%": text + replacement}.get(anchor, text)
     if not text:
         return replacement if matches(pattern, text) else text
+    if len(text) * len(replacement) > MAX_VALUE_CHARS and everywhere:
+        raise TooMuch(f"a replacement that may grow beyond {MAX_VALUE_CHARS} characters")
     if not anchor and (plain := _plain_text(pattern)) is not None:
         return text.replace(plain, replacement, -1 if everywhere else 1)
     if anchor == "%":

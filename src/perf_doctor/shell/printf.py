@@ -42,12 +42,21 @@ def format_words(arguments: list[Value]) -> Value:
             return join(out)
 
 
-_ESCAPE: Final = r"(?s)\\(?:(?P<plain>[\\abefnrtvE\"'?])|x(?P<hex>[0-9A-Fa-f]{1,2})|(?P<octal>0?[0-7]{1,3})|(?P<other>.|$))"
+_ESCAPE: Final = (
+    r"(?s)\\(?:(?P<plain>[\\abefnrtvE\"'?])|x(?P<hex>[0-9A-Fa-f]{1,2})"
+    r"|(?P<octal>0?[0-7]{1,3})|(?P<other>.|$))"
+)
+
+# An end of output, a character by its number, or a byte above ASCII.
+_UNSURE: Final = (
+    r"(?<!\\)(?:\\\\)*\\"
+    r"(?:[cuU]|x[89A-Fa-f]|0?[2-7][0-7][0-7]|[1-9])"
+)
 
 
 def unescape(text: str) -> str | None:
     """Return the text with escapes as ``echo -e`` and ``%b`` resolve them; None when unsure."""
-    if re.search(r"(?<!\\)(?:\\\\)*\\(?:[cuU]|x[89A-Fa-f]|0?[2-7][0-7][0-7]|[1-9])", text):
+    if re.search(_UNSURE, text):
         return None
     return re.sub(_ESCAPE, _resolved, text)
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import monotonic
 
 from perf_doctor.shell.files import Files, Library, decode, tree_root
 from perf_doctor.shell.interpreter import FindProgram, Interpreter
-from perf_doctor.shell.limits import MAX_NOTES, MAX_RUNS, LimitReached, ScriptError
+from perf_doctor.shell.limits import (
+    EVALUATION_SECONDS,
+    MAX_NOTES,
+    MAX_RUNS,
+    LimitReached,
+    ScriptError,
+)
 from perf_doctor.shell.model import Note, Place, Run, Script
 from perf_doctor.shell.source import Source
 from perf_doctor.shell.state import State
@@ -82,6 +89,7 @@ class _Reading:
         self.find_program = find_program
         self.from_stdin = from_stdin
         self.variables: dict[str, str] = {}
+        self.deadline = monotonic() + EVALUATION_SECONDS
 
     def all_runs(self) -> list[Run]:
         """Return the default way, then every other way whose launches differ.
@@ -93,7 +101,10 @@ class _Reading:
         seen = {_signature(runs[0])}
         places: set[Place] = set()
         for condition, names, forced in self._alternatives(first):
-            if len(runs) >= MAX_RUNS:
+            if len(runs) >= MAX_RUNS or monotonic() > self.deadline:
+                runs[0] = _with_note(
+                    runs[0], "not every other way through the script was looked at"
+                )
                 break
             run = _as_run(self._interpret(names, forced), condition)
             places |= {launch.place for launch in runs[-1].launches}
@@ -115,20 +126,25 @@ class _Reading:
                 yield f"{shown}={text}", {name: text}, {}
                 yield f"{shown} other than {text}", {name: _OTHER}, {}
         relevant = first.relevant | ({*range(len(first.branches))} if not first.launches else set())
+        branches = list(first.branches)
         for site in sorted(relevant)[:MAX_RUNS]:
-            path, offset, text = first.branches[site]
+            path, offset, text = branches[site]
             yield f"{text} decided the other way", {}, {(path, offset): True}
 
     def _interpret(
         self, names: Mapping[str, str], forced: Mapping[tuple[str, int], bool]
     ) -> Interpreter:
-        interpreter = Interpreter(self.files, self._state(names), self.find_program, forced)
+        interpreter = Interpreter(
+            self.files, self._state(names), self.find_program, forced, self.deadline
+        )
         try:
             interpreter.block(self.source, self.source.root.children)
         except (ScriptEnd, Returned, LoopControl):
             pass
         except LimitReached as limit:
             interpreter.trace.note(str(limit))
+        except RecursionError:
+            interpreter.trace.note("nested too deeply; what comes later was not read")
         for source in self.files.opened.values():
             if (offset := source.first_error()) is not None:
                 place = source.place(offset)
@@ -173,6 +189,10 @@ def _as_run(interpreter: Interpreter, condition: str | None) -> Run:
         notes = [*notes[:MAX_NOTES], Note(f"{len(notes) - MAX_NOTES} more notes are left out")]
     arrays: dict[str, Place] = dict(interpreter.arrays)
     return Run(tuple(interpreter.launches), condition, tuple(notes), required, arrays)
+
+
+def _with_note(run: Run, text: str) -> Run:
+    return replace(run, notes=(*run.notes, Note(text)))
 
 
 def _signature(run: Run) -> tuple[tuple[str, ...], ...]:

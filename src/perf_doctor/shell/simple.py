@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from perf_doctor.shell import assignments
 from perf_doctor.shell.builtins import BUILTINS
+from perf_doctor.shell.extents import behind_escapes
+from perf_doctor.shell.limits import MAX_WORDS
 from perf_doctor.shell.model import Place, Unknown
 from perf_doctor.shell.status import ASSUMED, SUCCESS, ScriptEnd, Status
 from perf_doctor.shell.values import Element, Value, join, literal
-from perf_doctor.shell.words import behind_escapes
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -35,11 +36,14 @@ def run_simple(
     """Run a simple command; ``extra`` are word ranges that stand behind a redirection."""
     prefixes, words, here = _parts(source, node)
     words.extend(extra)
-    elements = [
-        element
-        for start, end in words
-        for element in interpreter.expander.words(source, start, end)
-    ]
+    elements: list[Element] = []
+    for start, end in words:
+        elements.extend(interpreter.expander.words(source, start, end))
+        if len(elements) > MAX_WORDS:
+            text = f"a command of more than {MAX_WORDS} words; the rest is left out"
+            interpreter.trace.note(text, source.place(node.start_byte))
+            del elements[MAX_WORDS:]
+            break
     interpreter.substituted = SUCCESS
     undo = _assign_prefixes(interpreter, source, prefixes, lasting=not elements)
     if not elements:
@@ -166,14 +170,18 @@ def _note_script(interpreter: Interpreter, words: list[Element], place: Place) -
 def _prefixed(
     interpreter: Interpreter, source: Source, words: list[Element], place: Place
 ) -> Status:
-    name = words[0].value.known or ""
-    rest = words[1:]
-    while len(rest) > 1 and rest[0].value.text.startswith("-"):
-        if name == "command" and rest[0].value.known in ("-v", "-V"):
-            return replace_unknown_output(interpreter, "command")
-        rest = rest[1:]
-    status = execute(interpreter, source, rest, place, functions=not _PREFIXES[name])
-    if name == "exec":
+    """Carry out the command behind ``command``, ``exec`` and the like."""
+    at, functions, ends = 0, True, False
+    while (name := words[at].value.known) in _PREFIXES and at + 1 < len(words):
+        functions &= not _PREFIXES[name or ""]
+        ends |= name == "exec"
+        at += 1
+        while at + 1 < len(words) and words[at].value.text.startswith("-"):
+            if name == "command" and words[at].value.known in ("-v", "-V"):
+                return replace_unknown_output(interpreter, "command")
+            at += 1
+    status = execute(interpreter, source, words[at:], place, functions=functions)
+    if ends:
         raise ScriptEnd
     return status
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Language, Parser
 
-from perf_doctor.shell.limits import PARSE_SECONDS, ScriptError
+from perf_doctor.shell.limits import MAX_COMMENTS, MAX_SYNTAX_NODES, PARSE_SECONDS, ScriptError
 from perf_doctor.shell.model import Comment, Place
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Source:
     source: its parts, and what a word without expansions stands for. ``array_words`` holds the
     ranges of the words of an array by its offset.
 
-    Raises ``ScriptError`` when parsing takes too long.
+    Raises ``ScriptError`` when parsing takes too long or yields too much.
     """
 
     def __init__(self, path: str, text: str) -> None:
@@ -136,11 +136,12 @@ class Source:
     def _index(self) -> None:
         """Collect comments and substitutions with a cursor: nesting must not cost stack."""
         cursor = self.root.walk()
-        while True:
+        for _ in range(MAX_SYNTAX_NODES):
             node = cursor.node
             kind = node.type if node is not None else ""
             if node is not None and kind == "comment":
-                self._add_comment(node)
+                if len(self.comments) < MAX_COMMENTS:
+                    self._add_comment(node)
             elif node is not None and kind == "command_substitution":
                 self.substitutions[node.start_byte] = node
             if cursor.goto_first_child() or cursor.goto_next_sibling():
@@ -150,6 +151,7 @@ class Source:
                     break
             else:
                 return
+        raise ScriptError(f"holds more than {MAX_SYNTAX_NODES:,} pieces of syntax")
 
     def _add_comment(self, node: Node) -> None:
         place = self.place(node.start_byte)

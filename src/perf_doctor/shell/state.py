@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from perf_doctor.shell.limits import MAX_NOTES
 from perf_doctor.shell.model import Note, Place, Unknown
 from perf_doctor.shell.status import SUCCESS, Status
 from perf_doctor.shell.values import EMPTY, Element, Value, Variable, literal
@@ -65,8 +66,8 @@ class State:
         """Return the variable, or None when it is unset."""
         if (variable := self.variables.get(name)) is not None:
             return variable
-        if name.isdigit():
-            return self._position(int(name))
+        if name.isdecimal() and name.isascii():
+            return self._position(int(name)) if len(name) < 6 else None
         if name in MACHINE_NAMES:
             return Variable(Value((Unknown(name, "set by the machine", required=True),)))
         if name in _SPECIAL:
@@ -158,7 +159,8 @@ class Trace:
 
     def note(self, text: str, place: Place | None = None) -> None:
         """Add a note once."""
-        self.notes.setdefault(Note(text, place), None)
+        if len(self.notes) < 10 * MAX_NOTES:
+            self.notes.setdefault(Note(text, place), None)
 
     def look_at(self, names: Iterable[str]) -> None:
         """Remember the names whose absence or default a condition saw."""

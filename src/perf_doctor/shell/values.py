@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from perf_doctor.shell.limits import MAX_VALUE_CHARS
 from perf_doctor.shell.model import Place, Unknown
@@ -88,6 +88,7 @@ def join(values: Iterable[Value], separator: str = "") -> Value:
     return literal(text) if len(text) <= MAX_VALUE_CHARS else _TOO_LONG
 
 
+_UNKNOWN_CHARS: Final = 1024  # an unknown part counts for this many: they, too, can double
 _TOO_LONG = Value((Unknown("too-long", f"longer than {MAX_VALUE_CHARS} characters"),))
 
 
@@ -101,7 +102,7 @@ def _join_marked(values: list[Value], separator: str) -> Value:
             parts.append(separator)
         for part in value.parts:
             parts.append(part)
-            length += len(part) if isinstance(part, str) else 0
+            length += len(part) if isinstance(part, str) else _UNKNOWN_CHARS
         if value.overridable_by:
             overridable.update(dict.fromkeys(value.overridable_by))
         if value.undecided:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from perf_doctor.shell.limits import MAX_NESTING
+from perf_doctor.shell.extents import closing, closing_brace
+from perf_doctor.shell.limits import MAX_VALUE_CHARS
 
 if TYPE_CHECKING:
     from perf_doctor.shell.source import Source
@@ -86,6 +87,8 @@ def scan(
     ``operand`` that of a ``${…}`` in one. The result is kept on the source, since loops come back
     to the same word.
     """
+    if end - start > MAX_VALUE_CHARS:
+        return (Opaque("too-long", quoted=True),)
     key = (start, end, quoted)
     if (parts := source.scanned.get(key)) is None:
         parts = tuple(_Scanner(source, start, end, operand=operand).scan(quoted=quoted))
@@ -194,7 +197,7 @@ class _Scanner:
         elif text.startswith("$((", at) and self._arithmetic(quoted=quoted):
             return
         elif text.startswith("$(", at):
-            close = self.source.substitution_end(at) or _closing(text, at + 1, self.end)
+            close = self.source.substitution_end(at) or closing(text, at + 1, self.end)
             close = min(close, self.end)
             self.parts.append(Substitution(at + 2, close - 1, quoted))
             self.at = close
@@ -224,8 +227,8 @@ class _Scanner:
         self.at = close + 1
 
     def _arithmetic(self, *, quoted: bool) -> bool:
-        close = _closing(self.text, self.at + 1, self.end)
-        inner_close = _closing(self.text, self.at + 2, self.end)
+        close = closing(self.text, self.at + 1, self.end)
+        inner_close = closing(self.text, self.at + 2, self.end)
         if inner_close != close - 1:
             return False  # $( (a) | b ): a command substitution that starts with a subshell
         self.parts.append(Arithmetic(self.at + 3, close - 2, quoted))
@@ -256,7 +259,7 @@ class _Scanner:
 
     def _braced(self, *, quoted: bool) -> None:
         begin = self.at + 2
-        close = _closing_brace(self.source, self.at, self.end, quoted=quoted)
+        close = closing_brace(self.source, self.at, self.end, quoted=quoted)
         self.at = close + 1
         self.parts.append(_parameter(self.text, begin, close, quoted))
 
@@ -274,7 +277,7 @@ def _parameter(text: str, at: int, close: int, quoted: bool) -> Parameter | Opaq
     name, at, index = match.group(), match.end(), None
     index_range = (0, 0)
     if text.startswith("[", at):
-        end_of_index = _closing(text, at, close) - 1
+        end_of_index = closing(text, at, close) - 1
         index_range = (at + 1, end_of_index)
         index, at = text[at + 1 : end_of_index], end_of_index + 1
     elif name in "@*":
@@ -286,127 +289,3 @@ def _parameter(text: str, at: int, close: int, quoted: bool) -> Parameter | Opaq
         return Opaque(name, quoted)
     operand = operator.end(), close
     return Parameter(name, quoted, index, index_range, operator.group(), operand, length, indirect)
-
-
-def split(source: Source, start: int, end: int, breaks: str = "") -> list[tuple[int, int]]:
-    """Return the ranges of the words in a text; a character of ``breaks`` is a word of its own."""
-    text = source.text
-    ranges: list[tuple[int, int]] = []
-    at = begin = start
-    while at < end:
-        char = text[at]
-        if char in " \t\n\r" or char in breaks or text.startswith("\\\n", at):
-            if begin < at:
-                ranges.append((begin, at))
-            if char in breaks:
-                ranges.append((at, at + 1))
-            at += 2 if char == "\\" else 1
-            begin = at
-            continue
-        at = _behind(source, at, end)
-    if begin < end:
-        ranges.append((begin, end))
-    return ranges
-
-
-def behind_escapes(text: str, end: int) -> int:
-    """Return the end of a word, escaped blanks included that the syntax tree leaves out."""
-    while text.startswith("\\", end) and text[end + 1 : end + 2] not in ("", "\n"):
-        end += 2
-    return end
-
-
-def _behind(source: Source, at: int, end: int) -> int:
-    """Return the offset behind the character, quoted string or expansion at ``at``."""
-    text = source.text
-    char = text[at]
-    if char == "\\":
-        return at + 2
-    if char == "'":
-        return _skip(text, "'", at, end) + 1
-    if char == '"':
-        return _closing_quote(source, at, end, 0) + 1
-    if (substitution := source.substitution_end(at)) is not None:
-        return substitution
-    if text.startswith("${", at):
-        return _closing_brace(source, at, end, quoted=False) + 1
-    if text.startswith("$(", at):
-        return _closing(text, at + 1, end)
-    return at + 1
-
-
-_BRACKETS = {"(": ")", "[": "]"}
-
-
-def _closing(text: str, at: int, end: int) -> int:
-    """Return the offset behind the bracket that closes the one at ``at``, minding quotes."""
-    open_, close = text[at], _BRACKETS[text[at]]
-    depth = 0
-    while at < end:
-        char = text[at]
-        if char == "\\":
-            at += 1
-        elif char == "'":
-            at = _skip(text, "'", at, end)
-        elif char == '"':
-            at = _skip_string(text, at, end)
-        elif char == open_:
-            depth += 1
-        elif char == close:
-            depth -= 1
-            if not depth:
-                return at + 1
-        at += 1
-    return end
-
-
-def _closing_brace(source: Source, at: int, end: int, *, quoted: bool, depth: int = 0) -> int:
-    """Return the offset of the brace that closes the ``${`` at ``at``, or ``end``.
-
-    Inside double quotes a single quote is an ordinary character.
-    """
-    text = source.text
-    at += 2
-    while at < end and depth < MAX_NESTING:
-        char = text[at]
-        if char == "}":
-            return at
-        if char == "\\":
-            at += 1
-        elif char == "'" and not quoted:
-            at = _skip(text, "'", at, end)
-        elif text.startswith("${", at):
-            at = _closing_brace(source, at, end, quoted=quoted, depth=depth + 1)
-        elif (substitution := source.substitution_end(at)) is not None:
-            at = substitution - 1
-        elif char == '"':
-            at = _closing_quote(source, at, end, depth + 1)
-        at += 1
-    return end
-
-
-def _closing_quote(source: Source, at: int, end: int, depth: int) -> int:
-    """Return the offset of the quote that closes the one at ``at``, minding ``${…}`` inside."""
-    text = source.text
-    at += 1
-    while at < end and text[at] != '"':
-        if text[at] == "\\":
-            at += 1
-        elif text.startswith("${", at):
-            at = _closing_brace(source, at, end, quoted=True, depth=depth)
-        elif (substitution := source.substitution_end(at)) is not None:
-            at = substitution - 1
-        at += 1
-    return at
-
-
-def _skip(text: str, quote: str, at: int, end: int) -> int:
-    close = text.find(quote, at + 1, end)
-    return end if close < 0 else close
-
-
-def _skip_string(text: str, at: int, end: int) -> int:
-    at += 1
-    while at < end and text[at] != '"':
-        at += 2 if text[at] == "\\" else 1
-    return at
