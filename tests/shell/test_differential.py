@@ -15,7 +15,7 @@ from reading import agrees, is_certain, is_understood, launches, read
 from bash_oracle import bash_words
 
 PIECES = 40
-BATCHES = 8
+BATCHES = 6
 CERTAIN = {"words": 0.85, "assignments": 0.85, "arithmetic": 0.85, "conditions": 0.85,
            "printing": 0.7, "programs": 0.9}  # fmt: skip
 

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - tables
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -304,6 +305,14 @@ def test_sources_are_bounded(tree: Tree) -> None:
     assert any("sourced too deep" in note.text for note in script.runs[0].notes)
     for number in range(80):
         tree.write(f"scripts/models/m{number}.sh", f"A+=({number})\n")
+    tree.write("scripts/models/slow.sh", "A=(" * 4_000 + "x" + ")" * 4_000)
+    for number in range(20):
+        (tree.root / f"scripts/models/slow{number}.sh").hardlink_to(
+            tree.root / "scripts/models/slow.sh"
+        )
+    started = time.process_time()
+    tree.read(HERE + "for i in {0..19}; do source $D/../models/slow$i.sh; done; ray a")
+    assert time.process_time() - started < 5
     script = tree.read(HERE + "for i in {0..79}; do source $D/../models/m$i.sh; done; ray ${#A[@]}")
     assert any("one file too many" in note.text for note in script.runs[0].notes)
 

@@ -268,6 +268,7 @@ class Expander:
             return
         keeps_empty = part.quoted or self.ifs()[:1] not in DEFAULT_IFS
         for index, element in enumerate(resolved):
+            self.interpreter.count_expansion()
             if index:
                 fields.close()
             origin = element if element.group else None

@@ -176,6 +176,10 @@ class Source:
         return bound
 
 
+CHUNK = 1 << 16
+"""Bytes given to the parser at once; it takes a deadline only with a text given in pieces."""
+
+
 def _parse(text: str) -> Node:
     shadow = text if text.isascii() else _NON_ASCII.sub(".", text)
     deadline = monotonic() + PARSE_SECONDS
@@ -185,11 +189,9 @@ def _parse(text: str) -> Node:
 
     try:
         data = shadow.encode("ascii")
-        if len(data) < 1 << 16:
-            return Parser(_LANGUAGE).parse(data).root_node
         return (
             Parser(_LANGUAGE)
-            .parse(lambda offset, _point: data[offset : offset + 4096], progress_callback=late)
+            .parse(lambda offset, _point: data[offset : offset + CHUNK], progress_callback=late)
             .root_node
         )
     except ValueError:

@@ -18,6 +18,7 @@ def source_file(
     interpreter: Interpreter, path: Value, arguments: list[Value], place: Place
 ) -> Status:
     """Read a sourced file, if it may be read, in this shell."""
+    interpreter.check_time()  # parsing may take long
     state = interpreter.state
     known, cwd = path.known, state.cwd.known
     if known is None or (not known.startswith("/") and cwd is None):
