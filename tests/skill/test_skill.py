@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,9 +77,10 @@ def test_the_page_is_short() -> None:
     assert len(PAGE) < 12_000  # some 3,000 tokens
 
 
-def anchors(text: str) -> set[str]:
+@cache
+def anchors(page: Path) -> set[str]:
     """Return the names that headings get."""
-    tokens = MarkdownIt().parse(text)
+    tokens = MarkdownIt().parse(page.read_text("utf-8"))
     headings = [
         tokens[i + 1].content.replace("`", "")
         for i, token in enumerate(tokens)
@@ -99,7 +101,7 @@ def test_every_link_resolves(page: Path) -> None:
         if page in PAGES:
             assert SKILL in to.resolve().parents, f"{link} leads out of the skill"
         if anchor and to.suffix == ".md":
-            assert anchor in anchors(to.read_text("utf-8")), link
+            assert anchor in anchors(to.resolve()), link
 
 
 # --- rules ----------------------------------------------------------------------------------------
