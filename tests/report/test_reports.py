@@ -23,7 +23,7 @@ EXAMPLES = sorted(
 )
 SHAPE = re.compile(
     r"# perf-doctor: \S+\.sh\n\n"
-    r"\*\*Context:\*\* model=\S+ \((dense|moe|\?), (text|mm|video|\?)\)"
+    r"\*\*Context:\*\* model=\S+ \((dense|MoE|\?), (text|mm|video|\?)\)"
     r" · GPUs=[\d?]+ \([\d?]+×[\d?]+\) · mode=(colocate|fully-async|hybrid|sync|sft|\?)"
     r" · TP[\d?]+/PP[\d?]+/CP[\d?]+/EP[\d?]+/ETP[\d?]+ · max-resp-len=(\d+|n/a|\?)"
     r" · GPU=\S+ \d+GB( \(assumed\))?\n\n---\n\n"

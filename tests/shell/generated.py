@@ -119,9 +119,10 @@ _SHOWN = 'ray "$X" $X "${Y[@]}" ${Y[@]} "${#Y[@]}" "${Y[*]}" $Y "${Y[0]}" "${Y[1
 ASSIGNMENTS: Text = (
     st.lists(_STEP, min_size=1, max_size=5)
     .map(lambda steps: "\n".join([NAMES, *steps, _SHOWN]))
-    # with another IFS, bash joins "${R[@]//o}" by it, and "${R[@]}" by a blank
-    .filter(lambda text: "IFS=" not in text or not re.search(r"\[@\][#%/^]", text))
-    .filter(lambda text: "\\ \n" not in text)  # the syntax tree goes on to the next line
+    # with another IFS, bash joins "${R[@]//o}" or "${Z[@]-d}" by it, and "${R[@]}" by a blank
+    .filter(lambda text: "IFS=" not in text or not re.search(r"\[@\][^}]|\{@:", text))
+    # the syntax tree loses what stands behind an escaped blank in an assignment
+    .filter(lambda text: "\\ " not in text)
 )
 
 # -- arithmetic ---------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from perf_doctor.inert import inert
 from perf_doctor.plan.plan import Plan
 
+_KINDS = {"dense": "dense", "moe": "MoE"}
 _MULTIMODAL = ("image", "audio", "omni")
 
 
@@ -25,7 +26,7 @@ def context_line(plan: Plan) -> str:
     )
     return " · ".join(
         (
-            f"model={inert(plan.model.name or '?')} ({plan.model.kind or '?'}, {_modality(plan)})",
+            f"model={inert(plan.model.name or '?')} ({_kind(plan)}, {_modality(plan)})",
             f"GPUs={shown(cluster.gpus)} ({shown(cluster.nodes)}×{shown(cluster.gpus_per_node)})",
             f"mode={plan.mode or '?'}",
             sizes,
@@ -38,6 +39,10 @@ def context_line(plan: Plan) -> str:
 def shown(number: int | None) -> str:
     """Return a number as text, ``?`` where it is not known."""
     return "?" if number is None else str(number)
+
+
+def _kind(plan: Plan) -> str:
+    return _KINDS[plan.model.kind] if plan.model.kind else "?"
 
 
 def _modality(plan: Plan) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate, wrap
 from perf_doctor.shell.extents import behind_escapes, split
 from perf_doctor.shell.limits import MAX_WORDS
-from perf_doctor.shell.model import Unknown
+from perf_doctor.shell.model import Place, Unknown
 from perf_doctor.shell.status import SUCCESS, Status
 from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
 from perf_doctor.shell.words import Substitution, scan
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from perf_doctor.shell.interpreter import Interpreter
-    from perf_doctor.shell.model import Place
     from perf_doctor.shell.source import Source
+
+_FROM_OUTSIDE: Final = Place("environment", 1)
 
 
 def assign(
@@ -151,9 +152,7 @@ def _add_range(source: Source, ranges: list[tuple[int, int]], start: int, end: i
 def _as_elements(variable: Variable) -> tuple[Element, ...]:
     if variable.elements is not None:
         return variable.elements
-    if variable.value == EMPTY or variable.place is None:
-        return ()
-    return (Element(variable.value, variable.place),)
+    return (Element(variable.value, variable.place or _FROM_OUTSIDE),)
 
 
 def _assign_element(

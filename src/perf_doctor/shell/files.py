@@ -184,5 +184,6 @@ def shell_files(folder: str) -> list[str]:
     found: list[str] = []
     for path, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found.extend(os.path.join(path, name) for name in sorted(names) if name.endswith(".sh"))
+        scripts = (os.path.join(path, name) for name in names if name.endswith(".sh"))
+        found.extend(script for script in scripts if not os.path.islink(script))
     return sorted(found)

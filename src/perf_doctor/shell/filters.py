@@ -227,7 +227,7 @@ def _paste(arguments: list[str], text: str) -> str | None:
 
 
 def _rev(arguments: list[str], text: str) -> str | None:
-    return None if arguments else _joined([line[::-1] for line in lines(text)])
+    return None if arguments else "\n".join(line[::-1] for line in text.split("\n"))
 
 
 def _xargs(arguments: list[str], text: str) -> str | None:
