@@ -79,6 +79,7 @@ class Files:
         self.opened: dict[str, Source] = {}
         self._library = library
         self._base = base
+        self._resolved: dict[str, str | None] = {}
 
     def shown(self, path: str) -> str:
         """Return the name a file goes by in places: short, without ``..``."""
@@ -88,7 +89,15 @@ class Files:
         return plain
 
     def resolve(self, path: str) -> str | None:
-        """Return the path with links resolved if it lies in a root, else None."""
+        """Return the path with links resolved if it lies in a root, else None.
+
+        One reading sees one state of the disk: a path that was resolved stays so.
+        """
+        if path not in self._resolved:
+            self._resolved[path] = self._resolve(path)
+        return self._resolved[path]
+
+    def _resolve(self, path: str) -> str | None:
         try:
             real = os.path.realpath(path)
         except (OSError, ValueError):  # too long, or characters no path can hold

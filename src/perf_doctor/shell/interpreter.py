@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from perf_doctor.shell import assignments, compound, loops, streams
@@ -46,7 +46,7 @@ class Interpreter:
 
     ``find_program`` recognises the words of a launch and returns where its program begins;
     ``forced`` holds the (file, offset) of undecided branches to decide the other way; ``deadline``
-    is the monotonic time at which to stop.
+    is the processor time of this thread at which to stop.
 
     After a run, ``launches`` holds the launches in order, ``branches`` what could not be decided
     and ``relevant`` the numbers of those branches on which a launch depends.
@@ -136,7 +136,7 @@ class Interpreter:
 
     def check_time(self) -> None:
         """Raise ``LimitReached`` when the time for the script is over."""
-        if monotonic() > self._deadline:
+        if thread_time() > self._deadline:
             self._stop(f"after {EVALUATION_SECONDS:g} seconds")
 
     def _stop(self, limit: str) -> NoReturn:

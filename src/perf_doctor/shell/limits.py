@@ -26,7 +26,7 @@ MAX_NOTES: Final = 100
 MAX_SYNTAX_NODES: Final = 300_000
 PARSE_SECONDS: Final = 1.0
 EVALUATION_SECONDS: Final = 2.0
-"""The time for all the ways through a script together."""
+"""Processor time for all the ways through a script together: a busy machine changes no result."""
 
 
 class LimitReached(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import monotonic
+from time import thread_time
 
 from perf_doctor.shell.files import Files, Library, decode, tree_root
 from perf_doctor.shell.interpreter import FindProgram, Interpreter
@@ -89,7 +89,7 @@ class _Reading:
         self.find_program = find_program
         self.from_stdin = from_stdin
         self.variables: dict[str, str] = {}
-        self.deadline = monotonic() + EVALUATION_SECONDS
+        self.deadline = thread_time() + EVALUATION_SECONDS
 
     def all_runs(self) -> list[Run]:
         """Return the default way, then every other way whose launches differ.
@@ -101,7 +101,7 @@ class _Reading:
         seen = {_signature(runs[0])}
         places: set[Place] = set()
         for condition, names, forced in self._alternatives(first):
-            if len(runs) >= MAX_RUNS or monotonic() > self.deadline:
+            if len(runs) >= MAX_RUNS or thread_time() > self.deadline:
                 runs[0] = _with_note(
                     runs[0], "not every other way through the script was looked at"
                 )

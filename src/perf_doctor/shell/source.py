@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Language, Parser
@@ -182,10 +182,10 @@ CHUNK = 1 << 16
 
 def _parse(text: str) -> Node:
     shadow = text if text.isascii() else _NON_ASCII.sub(".", text)
-    deadline = monotonic() + PARSE_SECONDS
+    deadline = thread_time() + PARSE_SECONDS
 
     def late(_offset: int, _error: bool) -> bool:
-        return monotonic() > deadline
+        return thread_time() > deadline
 
     try:
         data = shadow.encode("ascii")
