@@ -42,12 +42,16 @@ lint: $(DEV_STAMP) ## ruff, mypy --strict and the order of the rooms
 readme: $(RUN_STAMP) ## fill the reports that the READMEs show
 	@$(PYTHON) tools/fill_readme.py
 
-.PHONY: oracle
-oracle: ## compare counts and saved bytes with real megatron-core models on the CPU
-	@test -x .oracle/bin/python || { python3 -m venv .oracle \
-	  && .oracle/bin/pip install --quiet torch==2.13.0 numpy einops \
-	  && .oracle/bin/pip install --quiet --ignore-requires-python megatron-core==0.17.1; }
+.PHONY: oracle oracle-env
+oracle: oracle-env ## compare counts and saved bytes with real megatron-core models on the CPU
 	@PYTHONPATH=src:tools .oracle/bin/python -W ignore tools/oracle.py
+
+oracle-env: .oracle/installed
+.oracle/installed:
+	@python3 -m venv --clear .oracle
+	@.oracle/bin/pip install --quiet torch==2.13.0 numpy einops
+	@.oracle/bin/pip install --quiet --ignore-requires-python megatron-core==0.17.1
+	@touch $@
 
 .PHONY: rules
 rules: $(RUN_STAMP) ## compile the catalog after a change of rules.md
