@@ -1,4 +1,5 @@
-# `make` alone says what there is. Everything runs from .venv, which the targets make themselves.
+# `make` alone says what there is. Everything runs from .venv, the oracle from .oracle; the targets make
+# both themselves.
 
 SHELL := bash
 .DEFAULT_GOAL := help
@@ -65,7 +66,7 @@ corpus: $(RUN_STAMP) ## compare argv and contexts on a checkout: make corpus REL
 	@$(PYTHON) tools/corpus.py "$(RELAX)"
 
 .PHONY: bench
-bench: $(RUN_STAMP) ## measure speed and accuracy
+bench: $(RUN_STAMP) ## measure the speed
 	@for benchmark in benchmarks/[!_]*.py; do $(PYTHON) "$$benchmark" || exit; done
 
 $(RUN_STAMP): pyproject.toml
@@ -103,6 +104,6 @@ fi
 endef
 
 .PHONY: clean
-clean: ## remove .venv and everything the tools leave behind
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## remove .venv, .oracle and everything the tools leave behind
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .oracle
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -35,10 +35,12 @@ def one_of(*values: object) -> Schema:
 TEXT: Schema = {"type": "string"}
 FLAG: Schema = {"type": "string", "pattern": "^-"}
 COUNT: Schema = null_or({"type": "integer"})
-NUMBER: Schema = null_or({"type": "number"})
+GIVEN: Schema = {"type": "number"}
+NUMBER: Schema = null_or(GIVEN)
 TRUTH: Schema = {"type": "boolean"}
 ANY: Schema = {}
 INTERVAL = obj(low=NUMBER, expected=NUMBER, high=NUMBER)
+GIVEN_INTERVAL = obj(low=GIVEN, expected=GIVEN, high=GIVEN)
 FITS = null_or(one_of("yes", "no", "borderline"))
 ROW = obj(flag=FLAG, value=ANY, file=TEXT, line={"type": "integer"}, group=null_or(TEXT))
 CHANGES: Schema = obj(set={"type": "object"}, unset=items(FLAG))
@@ -68,9 +70,16 @@ LAUNCH = obj(
     flags={"type": "object", "additionalProperties": SETTING},
     unknown_flags=items(obj(flag=TEXT, file=TEXT, line={"type": "integer"}, nearest=null_or(FLAG))),
 )
+PHASE = obj(
+    phase=TEXT, role=TEXT, pp_stage=COUNT, total_gib=GIVEN_INTERVAL,
+    components=obj(
+        weights=GIVEN, gradients=GIVEN, optimizer=GIVEN, activations=GIVEN, logits=GIVEN,
+        kv_cache=GIVEN, communication=GIVEN, overhead=GIVEN,
+    ),
+)  # fmt: skip
 MEMORY = obj(
     capacity_gib=NUMBER, fits=FITS, fits_host=FITS, peak_gib=INTERVAL, peak_phase=null_or(TEXT),
-    phases=items(ANY), host_gib_per_node=INTERVAL,
+    phases=items(PHASE), host_gib_per_node=INTERVAL,
 )  # fmt: skip
 TIME = obj(
     step_s=INTERVAL,

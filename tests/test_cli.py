@@ -207,6 +207,7 @@ def test_a_closed_pipe_is_no_error() -> None:
     command = [sys.executable, "-m", "perf_doctor", CLEAN]
     answer = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
+    assert answer.returncode == 0
     assert "Traceback" not in answer.stderr
 
 

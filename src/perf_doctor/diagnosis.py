@@ -243,8 +243,8 @@ def diagnose(  # noqa: PLR0913 - every argument but the path is by name
 
     ``gpu`` is a card's name, perhaps with its memory (``H20-141GB``); ``environment`` and
     ``arguments`` are what the script would be started with; ``host_ram_gb`` is the memory of a node
-    in GB. Raises ``ScriptError`` with a message
-    of one line when the script cannot be read or starts no training.
+    in GB. Raises ``ScriptError`` with a message of one line when the script cannot be read or
+    starts no training.
     """
     options = Options(
         gpu, gpus_per_node, environment or {}, arguments, model_config_dir, host_ram_gb

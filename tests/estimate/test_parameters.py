@@ -5,7 +5,7 @@ from estimate_jobs import EXPERTS, SHAPES, mesh_of, shapes, sizes
 from hypothesis import given
 
 from perf_doctor.estimate.from_model import shape_of
-from perf_doctor.estimate.parameters import count_stages, on_one_rank, total_parameters
+from perf_doctor.estimate.parameters import count_model, count_stages, on_one_rank
 from perf_doctor.estimate.shape import Shape
 from perf_doctor.plan.known_models import from_row, known_row
 
@@ -42,24 +42,24 @@ def shape_by_name(name: str) -> Shape:
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_totals_are_those_of_the_published_checkpoint(name):
-    assert total_parameters(shape_by_name(name)) == PUBLISHED[name]
+    assert count_model(shape_by_name(name)).total == PUBLISHED[name]
 
 
 def test_text_towers_and_mtp_make_a_published_checkpoint_to_the_byte():
     """71,903,645,408 bytes of bf16: Megatron-Bridge's verification card of Qwen3.6-35B-A3B."""
     shape = shape_by_name("Qwen3.6-35B-A3B")._replace(mtp_layers=1)
-    assert 2 * total_parameters(shape) == 71_903_645_408
+    assert 2 * count_model(shape).total == 71_903_645_408
 
 
 def test_a_mixture_with_latent_attention_lacks_the_router_bias_alone():
     """DeepSeek-V3 without MTP has 671,026,419,200; 58 layers correct 256 experts each."""
-    assert total_parameters(shape_by_name("DeepSeek-V3")) + 58 * 256 == 671_026_419_200
+    assert count_model(shape_by_name("DeepSeek-V3")).total + 58 * 256 == 671_026_419_200
 
 
 @given(shapes, sizes)
 def test_stages_together_hold_the_model(shape, pp):
     counts = count_stages(shape, (shape.layers // pp,) * pp)
-    assert sum(count.total for count in counts) == total_parameters(shape)
+    assert sum(count.total for count in counts) == count_model(shape).total
 
 
 @given(shapes, sizes)
@@ -96,4 +96,6 @@ def test_mtp_lies_on_the_last_stage_with_its_embedding():
 def test_uneven_stages_hold_their_own_layers():
     first, middle, last = count_stages(SHAPES["hybrid"], (1, 5, 2))
     assert first.total < middle.total
-    assert sum(count.total for count in (first, middle, last)) == total_parameters(SHAPES["hybrid"])
+    assert (
+        sum(count.total for count in (first, middle, last)) == count_model(SHAPES["hybrid"]).total
+    )

@@ -21,7 +21,7 @@ from perf_doctor.rules.baselines import (
     load_baselines,
 )
 from perf_doctor.rules.deviations import SIZES, SWITCHES, closest, deviations, quotes
-from perf_doctor.rules.rule import CatalogError
+from perf_doctor.rules.model import CatalogError
 from perf_doctor.shell.model import Place, Word
 
 SECTION = """\

@@ -5,12 +5,14 @@ import pytest
 from perf_doctor.launch.settings import read_settings
 from perf_doctor.plan.plan import build_plan
 from perf_doctor.rules import facts as fact_table
+from perf_doctor.rules.built_in import built_in_text
 from perf_doctor.rules.examples import example_job, run_examples
 from perf_doctor.rules.facts import FACTS, TABLE, fact, vocabulary
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judge import findings, judge
+from perf_doctor.rules.model import Catalog, Example
 from perf_doctor.rules.position import RuleError
-from perf_doctor.rules.rule import Catalog, Example, built_in_text, parse_catalog
+from perf_doctor.rules.rule import parse_catalog
 from perf_doctor.shell.model import Place, Unknown, Word
 
 CATALOG = parse_catalog([built_in_text()], vocabulary())

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from perf_doctor.rules.quote import MAX_SHOWN, Prose, as_code, quoted
+from perf_doctor.inert import MAX_SHOWN_CHARS
+from perf_doctor.rules.quote import Prose, as_code, quoted
 
 
 def kinds(markdown):
@@ -23,7 +24,7 @@ def test_a_plain_word_stays_plain_and_anything_else_is_code():
 
 
 def test_long_text_is_cut_in_the_middle():
-    assert len(as_code("x" * 10_000)) <= MAX_SHOWN + 3
+    assert len(as_code("x" * 10_000)) <= MAX_SHOWN_CHARS + 3
 
 
 @given(st.text(max_size=400))

@@ -4,11 +4,13 @@ import pytest
 
 from perf_doctor.launch.settings import read_settings
 from perf_doctor.plan.plan import build_plan
+from perf_doctor.rules.built_in import built_in_text
 from perf_doctor.rules.examples import example_job
 from perf_doctor.rules.facts import fact, vocabulary
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judge import judge
-from perf_doctor.rules.rule import Catalog, Example, built_in_text, parse_catalog
+from perf_doctor.rules.model import Catalog, Example
+from perf_doctor.rules.rule import parse_catalog
 from perf_doctor.shell.model import Place, Unknown
 
 CATALOG = parse_catalog([built_in_text()], vocabulary())

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from perf_doctor.shell.model import Script
 from perf_doctor.shell.reader import STDIN_NAME, Surroundings, read_script
 
-WHOLE = "whole"
-
 
 def starts_with_ray(words: list[str]) -> int | None:
     """Say that every command ``ray`` is a launch whose program is its first word."""

@@ -7,8 +7,8 @@ from typing import Final, NoReturn
 
 from perf_doctor._version import __version__
 
-MOST_GB: Final = 1_000_000
-MOST_TOKENS: Final = 10_000_000
+_MOST_GB: Final = 1_000_000
+_MOST_TOKENS: Final = 10_000_000
 LEVELS: Final = ("info", "warn", "critical")
 _EPILOG: Final = """\
 commands:
@@ -166,15 +166,15 @@ def _positive(text: str) -> int:
 
 def _above_zero(text: str) -> float:
     number = float(text)
-    if not 0 < number <= MOST_TOKENS:
-        raise argparse.ArgumentTypeError(f"must lie above 0 and at most at {MOST_TOKENS}")
+    if not 0 < number <= _MOST_TOKENS:
+        raise argparse.ArgumentTypeError(f"must lie above 0 and at most at {_MOST_TOKENS}")
     return number
 
 
 def _gigabytes(text: str) -> float:
     number = float(text)
-    if not 1 <= number <= MOST_GB:
-        raise argparse.ArgumentTypeError(f"must lie between 1 and {MOST_GB} GB")
+    if not 1 <= number <= _MOST_GB:
+        raise argparse.ArgumentTypeError(f"must lie between 1 and {_MOST_GB} GB")
     return number
 
 

@@ -105,7 +105,7 @@ def latent_attention(
     norm pair + [4·rq + 2(rkv + dr) + 2·rkv]/u + [4a(dn + dr) + 2a·dv, dropped by ``mla_up_proj``,
     + 2a·dv output + scores]/tp.
     """
-    queries = shape.heads * (latent.qk_head_dim + latent.qk_rope_head_dim)
+    queries = shape.heads * latent.query_head_dim
     values = shape.heads * latent.v_head_dim
     down = 4 * latent.q_lora_rank + 4 * latent.kv_lora_rank + 2 * latent.qk_rope_head_dim
     up = 0.0 if "mla_up_proj" in modules else 4 * queries + 2 * values

@@ -32,7 +32,7 @@ from perf_doctor.estimate.engine import (
     weight_bytes,
 )
 from perf_doctor.estimate.flops import model_flops
-from perf_doctor.estimate.parameters import count_stages
+from perf_doctor.estimate.parameters import count_model
 from perf_doctor.estimate.shape import Shape
 
 # Requests below which H20 reads weights more slowly.
@@ -89,7 +89,7 @@ def decoder(
 ) -> Decoder:
     """Return the decode step of an engine; ``draft``: tokens per step with speculation, else 1."""
     family, ranks = card.family, engine.tp
-    count = count_stages(shape, (shape.layers,))[0]
+    count = count_model(shape)
     bandwidth = card.hbm * DECODE_WEIGHTS[family].expected
     few = H20_FEW.expected if family == "h20" else DECODE_WEIGHTS[family].expected
     own_experts = engine.weight_bytes * count.expert / ranks / engine.pp

@@ -9,21 +9,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from perf_doctor.estimate.constants import Constant
+from perf_doctor.estimate.constants import Constant, Table
 from perf_doctor.estimate.interval import Interval
 
 # Cards that behave alike: H20 has Hopper's memory and a seventh of its compute.
 Family = Literal["ampere", "hopper", "h20", "blackwell", "other"]
 
-_ALL: list[Constant] = []
-
-
-def _constant(
-    name: str, low: float, expected: float, high: float, unit: str, source: str
-) -> Interval:
-    value = Interval(low, expected, high)
-    _ALL.append(Constant(name, value, unit, source))
-    return value
+_TABLE = Table()
+_constant = _TABLE.constant
 
 
 # ---------------------------------------------------------------- training: kernels
@@ -220,7 +213,6 @@ SYNC_NETWORK_GB_S = _constant(
     "weights over NCCL or DCS", 3, 5, 10, "GB/s", "verl: 30B 15.8 s (3.9), 235B 58.6 s (8.0)"
 )
 POLL_S = _constant("waiting for a poll of one second", 0.2, 0.5, 1.0, "s", "components/rollout.py")
-SAVE_GB_S = _constant("checkpoint writing per node", 1, 2, 5, "GB/s", "engineering range")
 
 # ---------------------------------------------------------------- lengths
 
@@ -234,4 +226,4 @@ SIGMA = _constant(
 )  # fmt: skip
 PROMPT_TOKENS = _constant("prompt", 128, 300, 1024, "tokens", "DAPO and GSM8K prompts")
 
-EFFICIENCIES: tuple[Constant, ...] = tuple(_ALL)
+EFFICIENCIES: tuple[Constant, ...] = tuple(_TABLE)

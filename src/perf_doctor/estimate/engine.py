@@ -18,7 +18,7 @@ from perf_doctor.estimate.constants import (
 from perf_doctor.estimate.interval import Interval, exactly, independent_sum, larger
 from perf_doctor.estimate.parameters import (
     Count,
-    count_stages,
+    count_model,
     grouped_attention,
     latent_attention,
 )
@@ -80,7 +80,7 @@ def weight_bytes(engine: Engine, shape: Shape) -> float:
     With DP attention the attention is split over ``attention_tp`` only. Qwen3-30B: 56.87 GiB
     computed, 56.98 logged.
     """
-    count = count_stages(shape, (shape.layers,))[0]
+    count = count_model(shape)
     local = count.split / engine.tp + count.whole + count.expert / engine.tp
     if engine.attention_tp != engine.tp:
         attention = _attention(shape)
@@ -92,7 +92,7 @@ def _attention(shape: Shape) -> Count:
     one = (
         grouped_attention(shape) if shape.latent is None else latent_attention(shape, shape.latent)
     )
-    return Count().plus(one, shape.layers - sum(shape.linear_layers))
+    return Count().plus(one, shape.full_attention_layers)
 
 
 def kv_bytes_per_token(engine: Engine, shape: Shape) -> float:
@@ -101,7 +101,7 @@ def kv_bytes_per_token(engine: Engine, shape: Shape) -> float:
     Full-attention layers · 2 · max(1, g/tp) · d · bytes; latent: layers · (rkv + dr) · bytes on
     every rank. Two logs agree to three digits.
     """
-    layers = (shape.layers - sum(shape.linear_layers)) / engine.pp
+    layers = (shape.full_attention_layers) / engine.pp
     if shape.latent is not None:
         width = float(shape.latent.kv_lora_rank + shape.latent.qk_rope_head_dim)
         return layers * width * engine.kv_bytes
@@ -117,7 +117,7 @@ def state_bytes_per_request(engine: Engine, shape: Shape) -> float:
     linear = shape.linear
     if linear is None:
         return 0.0
-    qk, v = linear.key_heads * linear.key_head_dim, linear.value_heads * linear.value_head_dim
+    qk, v = linear.widths
     window = (2 * qk + v) * (linear.conv_kernel - 1) * 2
     state = linear.value_heads * linear.key_head_dim * linear.value_head_dim * engine.state_bytes
     return sum(shape.linear_layers) * (window + state) / engine.attention_tp / engine.pp

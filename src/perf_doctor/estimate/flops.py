@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from perf_doctor.estimate.parameters import Kind, kinds_by_stage
+from perf_doctor.estimate.parameters import Kind, attention_matrices, kinds_by_stage
 from perf_doctor.estimate.shape import Shape
 
 
@@ -30,28 +30,18 @@ def layer_flops(shape: Shape, kind: Kind) -> LayerFlops:
     projections, convolution and 4·nv·dk·dv of state.
     """
     hidden = shape.hidden
-    matrices = 3 if shape.gated_mlp else 2
+    matrices = shape.mlp_matrices
     pair = 0.0
     linear, latent, routed = shape.linear, shape.latent, shape.routed
     if kind.linear and linear is not None:
-        qk, v = linear.key_heads * linear.key_head_dim, linear.value_heads * linear.value_head_dim
+        qk, v = linear.widths
         attention = hidden * (2 * qk + 2 * v + 2 * linear.value_heads) + v * hidden
         attention += linear.conv_kernel * (2 * qk + v)
         attention += 4 * linear.value_heads * linear.key_head_dim * linear.value_head_dim
-    elif latent is not None:
-        head = latent.qk_head_dim + latent.qk_rope_head_dim
-        rank = latent.q_lora_rank
-        attention = hidden * rank + (rank or hidden) * shape.heads * head
-        attention += hidden * (latent.kv_lora_rank + latent.qk_rope_head_dim)
-        up = latent.qk_head_dim + latent.v_head_dim
-        attention += latent.kv_lora_rank * shape.heads * up
-        attention += shape.heads * latent.v_head_dim * hidden
-        pair = 2.0 * shape.heads * (head + latent.v_head_dim)
     else:
-        queries = shape.heads * shape.head_dim
-        wide = queries * (2 if shape.output_gate else 1) + 2 * shape.groups * shape.head_dim
-        attention = hidden * (wide + queries)
-        pair = 4.0 * queries
+        attention = attention_matrices(shape).total
+        width = 2 * shape.head_dim if latent is None else latent.query_head_dim + latent.v_head_dim
+        pair = 2.0 * shape.heads * width
     if kind.moe and routed is not None:
         mlp = matrices * hidden * routed.shared_ffn + hidden * routed.experts
         experts = 2.0 * matrices * hidden * routed.ffn * routed.top_k

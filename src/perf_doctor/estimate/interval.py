@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import hypot
 
+from perf_doctor.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Interval:
     """A number between ``low`` and ``high`` that is most likely ``expected``."""
 
@@ -52,6 +53,11 @@ def larger(first: Interval, second: Interval) -> Interval:
         max(first.expected, second.expected),
         max(first.high, second.high),
     )
+
+
+def excess(ratio: Interval, size: float) -> Interval:
+    """Return what lies between ``size`` and ``ratio`` times it: (ratio − 1) · size."""
+    return Interval((ratio.low - 1) * size, (ratio.expected - 1) * size, (ratio.high - 1) * size)
 
 
 def independent_sum(*terms: Interval) -> Interval:

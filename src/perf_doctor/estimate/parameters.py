@@ -48,31 +48,36 @@ def norm(shape: Shape) -> int:
     return shape.hidden if shape.rms_norm else 2 * shape.hidden
 
 
-def grouped_attention(shape: Shape) -> Count:
-    """Parameters of attention with grouped queries.
+def attention_matrices(shape: Shape) -> Count:
+    """Weights of the matrices of full attention, without biases and norms.
 
-    h·a·d for queries (twice with an output gate), 2·h·g·d for keys and values, a·d·h out; biases
-    and query-key norms on request.
+    Grouped queries: h·a·d for queries (twice with an output gate), 2·h·g·d for keys and values,
+    a·d·h out. Latent: the same through ranks rq and rkv, down-projections not split.
     """
+    hidden, heads, latent = shape.hidden, shape.heads, shape.latent
+    if latent is None:
+        wide = heads * (3 if shape.output_gate else 2) + 2 * shape.groups
+        return Count(hidden * wide * shape.head_dim)
+    rank = latent.q_lora_rank
+    queries = (rank or hidden) * heads * latent.query_head_dim
+    keys_values = latent.kv_lora_rank * heads * (latent.qk_head_dim + latent.v_head_dim)
+    out = heads * latent.v_head_dim * hidden
+    down = hidden * (rank + latent.kv_lora_rank + latent.qk_rope_head_dim)
+    return Count(queries + keys_values + out, down)
+
+
+def grouped_attention(shape: Shape) -> Count:
+    """Parameters of attention with grouped queries; biases and query-key norms on request."""
     queries = shape.heads * shape.head_dim * (2 if shape.output_gate else 1)
-    keys_values = 2 * shape.groups * shape.head_dim
-    bias = queries + keys_values if shape.qkv_bias else 0
-    matrices = shape.hidden * (queries + keys_values + shape.heads * shape.head_dim)
+    bias = queries + 2 * shape.groups * shape.head_dim if shape.qkv_bias else 0
     norms = 2 * shape.head_dim if shape.qk_norm else 0
-    return Count(matrices + bias, norms + (shape.hidden if shape.linear_bias else 0))
+    own = Count(bias, norms + (shape.hidden if shape.linear_bias else 0))
+    return attention_matrices(shape).plus(own)
 
 
 def latent_attention(shape: Shape, latent: Latent) -> Count:
-    """Parameters of multi-latent attention; down-projections and their norms are not split."""
-    head = latent.qk_head_dim + latent.qk_rope_head_dim
-    rank, hidden = latent.q_lora_rank, shape.hidden
-    queries = (rank or hidden) * shape.heads * head
-    keys_values = latent.kv_lora_rank * shape.heads * (latent.qk_head_dim + latent.v_head_dim)
-    out = shape.heads * latent.v_head_dim * hidden
-    down = hidden * (latent.kv_lora_rank + latent.qk_rope_head_dim) + latent.kv_lora_rank
-    if rank:
-        down += hidden * rank + rank
-    return Count(queries + keys_values + out, down)
+    """Parameters of multi-latent attention; the norms of both ranks are not split."""
+    return attention_matrices(shape).plus(Count(whole=latent.q_lora_rank + latent.kv_lora_rank))
 
 
 def linear_attention(shape: Shape, linear: Linear) -> Count:
@@ -81,7 +86,7 @@ def linear_attention(shape: Shape, linear: Linear) -> Count:
     h·(2qk + 2v + 2nv) in, convolution over q, k and v, two gates per value head, a gated norm,
     v·h out.
     """
-    qk, v = linear.key_heads * linear.key_head_dim, linear.value_heads * linear.value_head_dim
+    qk, v = linear.widths
     split = (
         shape.hidden * (2 * qk + 2 * v + 2 * linear.value_heads)
         + (2 * qk + v) * linear.conv_kernel
@@ -93,20 +98,19 @@ def linear_attention(shape: Shape, linear: Linear) -> Count:
 
 def dense_mlp(shape: Shape) -> Count:
     """Parameters of a dense feed-forward block: 3·h·f gated, else 2·h·f."""
-    inner = 2 if shape.gated_mlp else 1
-    split = (inner + 1) * shape.hidden * shape.ffn
+    split = shape.mlp_matrices * shape.hidden * shape.ffn
     if not shape.linear_bias:
         return Count(split)
-    return Count(split + inner * shape.ffn, shape.hidden)
+    return Count(split + (shape.mlp_matrices - 1) * shape.ffn, shape.hidden)
 
 
 def expert_block(shape: Shape, routed: Routed) -> Count:
     """Parameters of the experts, the router, and the shared expert with its gate."""
-    inner = 2 if shape.gated_mlp else 1
-    one = (inner + 1) * shape.hidden * routed.ffn
+    matrices = shape.mlp_matrices
+    one = matrices * shape.hidden * routed.ffn
     if shape.linear_bias:
-        one += inner * routed.ffn + shape.hidden
-    shared = (inner + 1) * shape.hidden * routed.shared_ffn
+        one += (matrices - 1) * routed.ffn + shape.hidden
+    shared = matrices * shape.hidden * routed.shared_ffn
     gate = shape.hidden if routed.shared_ffn and routed.shared_gate else 0
     return Count(shared, shape.hidden * routed.experts + gate, routed.experts * one)
 
@@ -177,6 +181,11 @@ def kinds_by_stage(shape: Shape, stages: tuple[int, ...]) -> tuple[Kinds, ...]:
     return tuple(result)
 
 
+def kinds_among(by_stage: tuple[Kinds, ...]) -> set[Kind]:
+    """Return every kind of layer that the stages hold."""
+    return {kind for kinds in set(by_stage) for kind, _ in kinds}
+
+
 @lru_cache(maxsize=256)
 def count_stages(shape: Shape, stages: tuple[int, ...]) -> tuple[Count, ...]:
     """Return the parameters of every stage, embedding copies of a tied model included.
@@ -204,9 +213,9 @@ def count_stages(shape: Shape, stages: tuple[int, ...]) -> tuple[Count, ...]:
     return tuple(counts)
 
 
-def total_parameters(shape: Shape) -> int:
+def count_model(shape: Shape) -> Count:
     """Return the parameters of the model, each counted once."""
-    return count_stages(shape, (shape.layers,))[0].total
+    return count_stages(shape, (shape.layers,))[0]
 
 
 def on_one_rank(count: Count, mesh: Mesh) -> Local:

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 
 from perf_doctor.estimate.interval import Interval
 
-Attention = Literal["full", "linear"]
 Loss = Literal["rl", "sft", "sft-chunked", "megatron", "fused"]
 Granularity = Literal["none", "full", "selective"]
 
@@ -24,6 +23,11 @@ class Latent(NamedTuple):
     qk_rope_head_dim: int
     v_head_dim: int
 
+    @property
+    def query_head_dim(self) -> int:
+        """Elements of a query head, with and without position."""
+        return self.qk_head_dim + self.qk_rope_head_dim
+
 
 class Linear(NamedTuple):
     """Gated DeltaNet."""
@@ -33,6 +37,11 @@ class Linear(NamedTuple):
     key_head_dim: int
     value_head_dim: int
     conv_kernel: int
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Elements of a token's keys (and of its queries), and of its values."""
+        return self.key_heads * self.key_head_dim, self.value_heads * self.value_head_dim
 
 
 class Routed(NamedTuple):
@@ -84,6 +93,16 @@ class Shape(NamedTuple):
     linear_layers: tuple[bool, ...] = ()
     moe_layers: tuple[bool, ...] = ()
     tower: Tower | None = None
+
+    @property
+    def mlp_matrices(self) -> int:
+        """Matrices of a feed-forward block or an expert: gate, up and down, or up and down."""
+        return 3 if self.gated_mlp else 2
+
+    @property
+    def full_attention_layers(self) -> int:
+        """Layers that attend to all tokens before."""
+        return self.layers - sum(self.linear_layers)
 
 
 class Mesh(NamedTuple):

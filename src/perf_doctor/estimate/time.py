@@ -12,7 +12,7 @@ from perf_doctor.estimate.interval import Interval, independent_sum
 from perf_doctor.estimate.lengths import Lengths, samples_of
 from perf_doctor.estimate.memory import MemoryEstimate, estimate_memory
 from perf_doctor.estimate.optimizer_time import optimizer_seconds
-from perf_doctor.estimate.parameters import total_parameters
+from perf_doctor.estimate.parameters import count_model
 from perf_doctor.estimate.rollout_time import Rollout, rollout
 from perf_doctor.estimate.spent import interval_of
 from perf_doctor.estimate.states import StateBytes
@@ -98,7 +98,7 @@ def _phases(
         generated = _rollout(job, job.engines, lengths)
         overhead = ROLLOUT_OVERHEAD * (1 / ROLLOUT_OVERHEAD.expected)
         phases["rollout"] = overhead * generated.seconds
-        size = 2.0 * total_parameters(training.shape)
+        size = 2.0 * count_model(training.shape).total
         shares = bool(plan.roles.shares_gpus)
         phases["weight_sync"] = sync_seconds(size, same_gpus=shares)
     made = memory.job

@@ -25,7 +25,7 @@ from perf_doctor.estimate.efficiencies import (
 )
 from perf_doctor.estimate.flops import layer_flops
 from perf_doctor.estimate.loss import loss_bytes
-from perf_doctor.estimate.parameters import Kind, Kinds, kinds_by_stage, vision_tower
+from perf_doctor.estimate.parameters import Kind, Kinds, kinds_among, kinds_by_stage, vision_tower
 from perf_doctor.estimate.shape import Batch, Recompute, Shape, Tower, Training
 from perf_doctor.estimate.spent import Spent
 
@@ -128,10 +128,7 @@ def stage_times(training: Training, card: Card, work: Work) -> tuple[StageTime, 
     """Return every stage; equal stages in the middle are computed once."""
     mesh = training.mesh
     by_stage = kinds_by_stage(training.shape, mesh.stages)
-    layers = {
-        kind: layer_time(training, card, kind, work)
-        for kind in {kind for held in set(by_stage) for kind, _ in held}
-    }
+    layers = {kind: layer_time(training, card, kind, work) for kind in kinds_among(by_stage)}
     hop = Spent(link=pipeline_hop(training.shape, mesh, card, work.tokens))
     middle: dict[Kinds, StageTime] = {}
     found = []

@@ -11,14 +11,16 @@ from typing import NamedTuple
 
 from perf_doctor.estimate.activations import PerToken, checkpoint_bytes, layer_bytes
 from perf_doctor.estimate.constants import FORMULAS, GIB, GROUPED_GEMM_GIB, WORKSPACE_GIB
-from perf_doctor.estimate.interval import Interval, exactly, independent_sum, larger
+from perf_doctor.estimate.interval import Interval, exactly, excess, independent_sum, larger
 from perf_doctor.estimate.loss import forward_logits, logits_in_loss, mtp_logits
 from perf_doctor.estimate.parameters import (
     Count,
     Kind,
     Kinds,
     Local,
+    attention_matrices,
     count_stages,
+    kinds_among,
     kinds_by_stage,
     on_one_rank,
     vision_tower,
@@ -75,8 +77,7 @@ def stages(training: Training) -> tuple[Stage, ...]:
     input_bytes = checkpoint_bytes(shape, mesh)
     common = _Common(
         per_token={
-            kind: layer_bytes(shape, mesh, recompute, batch, kind)
-            for kind in {kind for held in set(kinds) for kind, _ in held}
+            kind: layer_bytes(shape, mesh, recompute, batch, kind) for kind in kinds_among(kinds)
         },
         fixed=fixed_buffers(shape, mesh.tp, fused_gradients=batch.fused_gradients),
         input_bytes=input_bytes,
@@ -120,7 +121,7 @@ def forward_pass(training: Training, tokens: Interval, *, last: bool) -> tuple[I
     About one layer's activations at a time; then, on the last stage, the logits.
     """
     shape, mesh, batch = training.shape, training.mesh, training.batch
-    kinds = {kind for held in set(kinds_by_stage(shape, mesh.stages)) for kind, _ in held}
+    kinds = kinds_among(kinds_by_stage(shape, mesh.stages))
     layers = [layer_bytes(shape, mesh, training.recompute, batch, kind) for kind in kinds]
     logits = forward_logits(tokens, shape.vocab / mesh.tp) if last else _NOTHING
     return _one_layer(training, layers, tokens), logits
@@ -235,18 +236,9 @@ def weight_gradient_buffers(shape: Shape, tp: int) -> float:
     With fused gradient accumulation one bf16 buffer stays per distinct shape of weight: qkv, out,
     fc1, fc2 and the fc1 and fc2 of one expert. 6 % of a 405B layer slice.
     """
-    hidden, latent, routed = shape.hidden, shape.latent, shape.routed
-    if latent is not None:
-        head = latent.qk_head_dim + latent.qk_rope_head_dim
-        rank = latent.q_lora_rank
-        queries = hidden * rank + (rank or hidden) * shape.heads * head / tp
-        keys = float(hidden * (latent.kv_lora_rank + latent.qk_rope_head_dim))
-        keys += latent.kv_lora_rank * shape.heads * (latent.qk_head_dim + latent.v_head_dim) / tp
-        attention = queries + keys + shape.heads * latent.v_head_dim * hidden / tp
-    else:
-        wide = shape.heads * (3 if shape.output_gate else 2) + 2 * shape.groups
-        attention = hidden * wide * shape.head_dim / tp
-    matrices = 3 if shape.gated_mlp else 2
+    hidden, routed, matrices = shape.hidden, shape.routed, shape.mlp_matrices
+    weights = attention_matrices(shape)
+    attention = weights.split / tp + weights.whole
     has_dense = routed is None or (bool(shape.moe_layers) and not all(shape.moe_layers))
     block = matrices * hidden * shape.ffn / tp if has_dense else 0.0
     experts = matrices * hidden * routed.ffn if routed is not None else 0.0
@@ -262,4 +254,4 @@ def allocated(stage: Stage) -> Interval:
 
 def uncertain(size: float) -> Interval:
     """Return how far formulas err on ``size`` bytes, around 0."""
-    return Interval((FORMULAS.low - 1) * size, 0.0, (FORMULAS.high - 1) * size)
+    return excess(FORMULAS, size)

@@ -11,7 +11,7 @@ from typing import Literal
 from perf_doctor.estimate.constants import CONTEXT_GIB, FRAGMENTATION, GIB
 from perf_doctor.estimate.engine import Engine, kv_bytes_per_token, weight_bytes
 from perf_doctor.estimate.fits import Fits, fits
-from perf_doctor.estimate.interval import Interval, exactly, independent_sum
+from perf_doctor.estimate.interval import Interval, exactly, excess, independent_sum
 from perf_doctor.estimate.phases import communication_gib
 from perf_doctor.estimate.points import Metric, Point, Run, is_eligible, run_of
 from perf_doctor.estimate.shape import Training
@@ -178,9 +178,7 @@ def _resident(stage: Stage) -> float:
 
 
 def _fragments(peak: Interval) -> Interval:
-    more = FRAGMENTATION
-    size = peak.expected
-    return Interval((more.low - 1) * size, (more.expected - 1) * size, (more.high - 1) * size)
+    return excess(FRAGMENTATION, peak.expected)
 
 
 def _device(reserved: Interval, training: Training) -> Interval:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from typing import Final
 
 from perf_doctor.frozen import frozen
@@ -19,19 +18,18 @@ from perf_doctor.shell.model import Comment, Note, Word
 MAX_QUOTED_CHARS: Final = 120
 MIN_WORDS: Final = 4
 
-_DISABLED = re.compile(
-    r"""-{1,2}[a-zA-Z] | [A-Z][A-Z0-9_]*\+?= | ["']?\$\{?[A-Z] | ["'][^"']*["']\s*\\?$""",
-    re.VERBOSE,
+# The patterns are compiled where they are first used: most launches need none of them.
+_DISABLED: Final = (
+    r"""(?x)-{1,2}[a-zA-Z] | [A-Z][A-Z0-9_]*\+?= | ["']?\$\{?[A-Z] | ["'][^"']*["']\s*\\?$"""
 )
 """A commented-out flag, assignment or word: it speaks of what is not there."""
 
-_USAGE = re.compile(
-    r"""\b(?:un)?comment\ (?:this|it|out|the)\b | ^usage\b | ^you\ can\b | ^set\ to\b | 注释掉""",
-    re.VERBOSE | re.IGNORECASE,
+_USAGE: Final = (
+    r"(?xi)\b(?:un)?comment\ (?:this|it|out|the)\b | ^usage\b | ^you\ can\b | ^set\ to\b | 注释掉"
 )
 """Instructions to the next user of the script, which say nothing of today's value."""
 
-_REASON: Final = r"""
+_REASON: Final = r"""(?x)
     \b(?:
         because | since | so\s(?:that|we|as|the) | otherwise | or\selse | due\sto
       | to\s(?:avoid|prevent|fit|keep|stay|save) | avoid(?:s|ing)? | prevent(?:s|ing)?
@@ -50,9 +48,9 @@ _REASON: Final = r"""
     """
 """What a reason sounds like in lower case, in the words of comments of public launch scripts."""
 
-_DIRECTIVE = re.compile(r"perf-doctor:\s*ignore\s*\[([^\]]*)\]\s*(.*)", re.IGNORECASE)
-_RULE_ID = re.compile(r"R-[A-Z]\d{2,}")
-_SENTENCE_END = re.compile(r"(?<=[.;。；!])\s+|\s+[—–]\s+")
+_DIRECTIVE: Final = r"(?i)perf-doctor:\s*ignore\s*\[([^\]]*)\]\s*(.*)"
+_RULE_ID: Final = r"R-[A-Z]\d{2,}"
+_SENTENCE_END: Final = r"(?<=[.;。；!])\s+|\s+[—–]\s+"
 
 
 @frozen
@@ -74,10 +72,10 @@ class Directive:
 
 def directive(comment: Comment) -> Directive | None:
     """Return the order to ignore rules that a comment is, None for any other comment."""
-    match = _DIRECTIVE.search(comment.text)
+    match = re.search(_DIRECTIVE, comment.text)
     if match is None:
         return None
-    return Directive(tuple(_RULE_ID.findall(match[1].upper())), match[2].strip(), comment)
+    return Directive(tuple(re.findall(_RULE_ID, match[1].upper())), match[2].strip(), comment)
 
 
 def reason_for(words: Iterable[Word]) -> Reason | None:
@@ -110,23 +108,17 @@ def _reason(block: tuple[Comment, ...]) -> Reason | None:
     if directive(block[0]):
         return None
     lines = [_plain(comment) for comment in block]
-    said = " ".join(line for line in lines if line and not _DISABLED.match(line))
+    said = " ".join(line for line in lines if line and not re.match(_DISABLED, line))
     found = [
         sentence
-        for sentence in _SENTENCE_END.split(said)
-        if _reasons().search(sentence.lower()) and not _USAGE.search(sentence)
+        for sentence in re.split(_SENTENCE_END, said)
+        if re.search(_REASON, sentence.lower()) and not re.search(_USAGE, sentence)
     ]
     if not found:
         return None
     sentence = next((s for s in found if len(s.split()) >= MIN_WORDS), found[0])
     at = next((i for i, line in enumerate(lines) if line and line in sentence), 0)
     return Reason(_quoted(sentence), block[at])
-
-
-@cache
-def _reasons() -> re.Pattern[str]:
-    """Return the pattern, compiled when there is a comment beside what is found."""
-    return re.compile(_REASON, re.VERBOSE)
 
 
 def _plain(comment: Comment) -> str:
@@ -150,7 +142,7 @@ _CLAIMS: Final[dict[str, tuple[str, ...]]] = {
     "--expert-tensor-parallel-size": (r"\bETP\s*[=:]?\s*(\d+)\b",),
     "--rollout-num-gpus-per-engine": (
         r"(?i)\b(\d+)\s*GPUs?\s*(?:per|/|for each|for one)\s*engine\b",
-        r"--rollout-num-gpus-per-engine\s+(\d+)\b|\brollout-num-gpus-per-engine\s+(\d+)\b",
+        r"\brollout-num-gpus-per-engine\s+(\d+)\b",
     ),
 }
 _DENIAL: Final = (
@@ -187,8 +179,7 @@ def _claim(setting: Setting, text: str) -> str | None:
         return None
     for pattern in _CLAIMS.get(setting.option.flag, ()):
         for match in re.finditer(pattern, text):
-            number = next(group for group in match.groups() if group)
-            if isinstance(setting.value, int) and int(number) != setting.value:
+            if isinstance(setting.value, int) and int(match[1]) != setting.value:
                 return text
     denied = re.search(_DENIAL, text)
     if denied and str(setting.value).lower() == (denied[1] or denied[2]).lower():

@@ -119,7 +119,7 @@ _HEX_DIGITS = 40
 def _hexadecimal() -> re.Pattern[str]:
     return re.compile(
         r"(?<![A-Za-z0-9/_.@-])(?<!commit )(?<!commit=)(?<!revision )(?<!revision=)(?<!sha )"
-        r"[0-9a-f]{40}(?![A-Za-z0-9/_.-])"
+        rf"[0-9a-f]{{{_HEX_DIGITS}}}(?![A-Za-z0-9/_.-])"
     )
 
 

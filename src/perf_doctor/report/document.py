@@ -31,7 +31,6 @@ _PHASES: Final = (
     "switch",
 )
 _TOOL: Final = {"name": "perf-doctor", "version": __version__}
-_INTERVAL: Final[dict[str, float | None]] = {"low": None, "expected": None, "high": None}
 
 
 def json_report(diagnoses: Sequence[Diagnosis]) -> str:
@@ -56,7 +55,7 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
         "launch": _launch(diagnosis),
         "memory": _memory(diagnosis),
         "time": _time(diagnosis),
-        "findings": [_finding(diagnosis, finding) for finding in diagnosis.findings],
+        "findings": [_finding(finding) for finding in diagnosis.findings],
         "rules": [
             {"id": j.rule, "verdict": j.verdict, "reason": j.reason} for j in diagnosis.judgements
         ],
@@ -165,8 +164,7 @@ def _changes(changes: FlagChanges) -> dict[str, object]:
     return {"set": dict(changes.set), "unset": list(changes.unset)}
 
 
-def _finding(diagnosis: Diagnosis, finding: Finding) -> dict[str, object]:
-    del diagnosis
+def _finding(finding: Finding) -> dict[str, object]:
     return {
         "rule": finding.rule,
         "title": finding.title,
@@ -213,7 +211,7 @@ def _memory(diagnosis: Diagnosis) -> dict[str, object]:
 def _interval(interval: Interval | None) -> dict[str, float | None]:
     """Return an interval to the hundredth, which is finer than it is known."""
     if interval is None:
-        return dict(_INTERVAL)
+        return {"low": None, "expected": None, "high": None}
     return {
         "low": round(interval.low, 2),
         "expected": round(interval.expected, 2),

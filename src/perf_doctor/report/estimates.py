@@ -31,20 +31,21 @@ def estimate_report(diagnosis: Diagnosis, *, explained: bool = False) -> str:
 
     With ``explained`` every figure follows with its formula and the numbers put in.
     """
+    time = diagnosis.time
     lines = [
         inert(diagnosis.script),
         context_line(diagnosis.plan),
         verdict_line(diagnosis.memory),
-        step_line(diagnosis.time),
+        step_line(time),
         "",
         *_table(diagnosis.memory),
         *_limits(diagnosis.memory),
         "",
-        *timeline(diagnosis.time),
+        *timeline(time),
     ]
     if explained:
         lines += _explanations(diagnosis.memory)
-    assumed = [*diagnosis.plan.assumptions, *diagnosis.time.assumptions]
+    assumed = [*diagnosis.plan.assumptions, *time.assumptions]
     if assumed:
         lines += ["", "assumed", *(f"  {inert(text)}" for text in assumed)]
     return diagnosis.redactor.redact("\n".join(lines)) + "\n"

@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar, cast, get_args
 
 from perf_doctor.data import table
 from perf_doctor.frozen import frozen
 from perf_doctor.launch.model_name import known_model
 from perf_doctor.launch.settings import Settings, read_settings
-from perf_doctor.rules.catalog import Field
+from perf_doctor.plan.accelerator import Accelerator
+from perf_doctor.plan.modality import Modality
+from perf_doctor.plan.roles import Mode
+from perf_doctor.rules.catalog import Field, joined
 from perf_doctor.rules.facts import vocabulary
 from perf_doctor.rules.model import CatalogError
 from perf_doctor.rules.position import Located, RuleError, nearest_name
@@ -28,9 +31,9 @@ REQUIRED: Final = (
     "Model", "GPUs", "Mode", "Data", "Settings", "Measured", "Source", "Date", "Good for",
 )  # fmt: skip
 OPTIONAL: Final = ("Card", "Accelerator", "Leaves out", "Note")
-MODES: Final = ("colocate", "fully-async", "hybrid", "sync", "sft")
-MODALITIES: Final = ("text", "image", "video", "audio", "omni")
-ACCELERATORS: Final = ("gpu", "npu", "klx")
+MODES: Final = get_args(Mode)
+MODALITIES: Final = get_args(Modality)
+ACCELERATORS: Final = get_args(Accelerator)
 NOT_MEASURED: Final = "in use, not measured here"
 BUILT_IN: Final = Path(__file__).parent.parent / "skill" / "references" / "baselines.md"
 
@@ -177,9 +180,7 @@ class _Reader:
         if match := _FIELD.match(line):
             self._field(number, match, self.section)
         elif self.field is not None and line.startswith("  ") and line.lstrip()[:2] != "- ":
-            text = line.strip()
-            column = len(line) - len(line.lstrip()) + 1
-            self.field.text = _joined(self.field.text, text, number, column)
+            self.field.text = joined(self.field.text, line, number)
         else:
             self._error(
                 number, 1, "this line belongs to no field; continue a field with two spaces"
@@ -202,14 +203,6 @@ class _Reader:
         self.section.broken = True
         place = Place(self.file, number, column)
         self.errors.append(RuleError(message, place, nearest=nearest, rule=self.section.title))
-
-
-def _joined(first: Located, text: str, line: int, column: int) -> Located:
-    """Return ``first`` with one more line of the file behind it."""
-    if not first.text:
-        return Located(text, first.file, ((0, line, column),))
-    start = (len(first.text) + 1, line, column)
-    return Located(f"{first.text} {text}", first.file, (*first.starts, start))
 
 
 def _taken(section: _Section, first: Place) -> RuleError:

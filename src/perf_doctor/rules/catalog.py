@@ -60,7 +60,6 @@ class Section:
 class Page(NamedTuple):
     """A rule file, split: its rules, the base jobs of its examples, and what is wrong with it."""
 
-    file: str
     sections: tuple[Section, ...]
     base_jobs: tuple[Field, ...]
     errors: tuple[RuleError, ...]
@@ -145,12 +144,10 @@ class _Reader:
 
     def _continue(self, number: int, line: str) -> None:
         assert self.field is not None
-        text = line.strip()
-        column = len(line) - len(line.lstrip()) + 1
         if self.field.items:
-            self.field.items[-1] = _joined(self.field.items[-1], text, number, column)
+            self.field.items[-1] = joined(self.field.items[-1], line, number)
         else:
-            self.field.text = _joined(self.field.text, text, number, column)
+            self.field.text = joined(self.field.text, line, number)
 
     def _located(self, text: str, number: int, column: int) -> Located:
         return Located(text, self.file, ((0, number, column),))
@@ -176,14 +173,16 @@ class _Reader:
                 )
         broken = {error.rule for error in self.errors}
         whole = tuple(section for section in self.sections if section.id not in broken)
-        return Page(self.file, whole, tuple(self.base_jobs), tuple(self.errors))
+        return Page(whole, tuple(self.base_jobs), tuple(self.errors))
 
 
-def _joined(first: Located, text: str, line: int, column: int) -> Located:
-    """Return ``first`` with one more line of the file behind it."""
+def joined(first: Located, line: str, number: int) -> Located:
+    """Return ``first`` with one more line of the file behind it, without the spaces around it."""
+    text = line.strip()
+    column = len(line) - len(line.lstrip()) + 1
     if not first.text:
-        return Located(text, first.file, ((0, line, column),))
-    start = (len(first.text) + 1, line, column)
+        return Located(text, first.file, ((0, number, column),))
+    start = (len(first.text) + 1, number, column)
     return Located(f"{first.text} {text}", first.file, (*first.starts, start))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn, Protocol
 
-from perf_doctor.rules.expression import MAX_INTEGER, Expression, Node
+from perf_doctor.rules.expression import MAX_NUMBER, Expression, Node
 from perf_doctor.rules.functions import FUNCTIONS, Function
 from perf_doctor.rules.position import RuleError, nearest_name
 
@@ -92,7 +92,7 @@ class _Check:
 
     def _value(self, node: Node) -> Type:
         value = node[3]
-        if isinstance(value, int | float) and not abs(value) <= MAX_INTEGER:
+        if isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
             raise self.expression.error(node, "a number beyond 2^63")
         return _CONSTANTS[type(value)]
 

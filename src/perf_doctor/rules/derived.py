@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from perf_doctor.plan.parallel import Mesh
 from perf_doctor.plan.roles import SFT_LOSSES, genrm_num_gpus
 from perf_doctor.rules.functions import Value
-from perf_doctor.rules.job import Job, LaunchFlags
+from perf_doctor.rules.job import Getter, Job, LaunchFlags
 from perf_doctor.rules.judgement import SettingRow
 from perf_doctor.rules.written import setting_row
 from perf_doctor.shell.model import Unknown
-
-Getter = Callable[[Job], Value]
 
 
 def known(value: Value, what: str) -> Value:

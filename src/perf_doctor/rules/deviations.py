@@ -25,7 +25,6 @@ class Deviation(NamedTuple):
 
     flag: str
     sentence: str
-    baseline: Baseline
 
 
 Size = Callable[[Plan], float | None]
@@ -108,7 +107,7 @@ def deviations(baselines: Iterable[Baseline], plan: Plan) -> tuple[Deviation, ..
     if baseline is None:
         return ()
     return tuple(
-        Deviation(flag, _quoted(baseline, difference), baseline)
+        Deviation(flag, _quoted(baseline, difference))
         for flag, difference in (*_sizes(baseline, plan), *_switches(baseline, plan))
     )
 

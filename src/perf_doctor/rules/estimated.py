@@ -8,25 +8,26 @@ the ends of their interval.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from perf_doctor.estimate.constants import GIB
 from perf_doctor.estimate.efficiencies import CPU_ADAM_OVERLAP, CPU_ADAM_S
 from perf_doctor.estimate.engine import EngineMemory
+from perf_doctor.estimate.fits import Fits
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.estimate.memory import MemoryEstimate
 from perf_doctor.estimate.phases import Phase
 from perf_doctor.rules import experiments
 from perf_doctor.rules.check import NUMBER, TEXT, Type
 from perf_doctor.rules.functions import Value
-from perf_doctor.rules.job import Job
+from perf_doctor.rules.job import Getter, Job
 from perf_doctor.rules.sizes import sample_limit
 from perf_doctor.shell.model import Unknown
 
-Getter = Callable[[Job], Value]
 Row = tuple[str, Type, str, Getter, tuple[str, ...], None, str]
 
-_FITS = Type("text", ("yes", "no", "borderline"))
-_ABOVE = 6.0 * 1e9 / 1e12  # TFLOP that 1e9 parameters take per token, forward and backward
+_FITS = Type("text", get_args(Fits))
+_TRAIN_TFLOP = 6.0 * 1e9 / 1e12  # TFLOP that 1e9 parameters take per token, forward and backward
 _SLOWEST = 0.2  # of the card's bf16 peak: a trainer that is slower has another problem
 
 
@@ -233,7 +234,7 @@ def _train_seconds(job: Job, _: MemoryEstimate) -> Value:
     if sizes is None or peak is None or samples is None or world is None or parameters is None:
         return Unknown("train_s_at_most", "a size of the step is not known")
     recomputed = 8 / 6 if job.plan.training.recompute.granularity == "full" else 1.0
-    tflop = _ABOVE * recomputed * parameters.active / 1e9 * samples * sizes[0] * sizes[2]
+    tflop = _TRAIN_TFLOP * recomputed * parameters.active / 1e9 * samples * sizes[0] * sizes[2]
     return round(tflop / (world * peak * _SLOWEST), 2)
 
 

@@ -18,8 +18,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from perf_doctor.rules.expression import Expression, Node
-from perf_doctor.rules.functions import FUNCTIONS, LIMIT, Flags, Scalar, Value
+from perf_doctor.rules.expression import MAX_NUMBER, Expression, Node
+from perf_doctor.rules.functions import FUNCTIONS, Flags, Scalar, Value
 from perf_doctor.shell.model import Unknown
 
 
@@ -169,7 +169,7 @@ class _Evaluation:
             raise self.expression.error(node, "the result is too large") from None
 
     def _bounded(self, node: Node, value: float) -> float:
-        if not abs(value) <= LIMIT:
+        if not abs(value) <= MAX_NUMBER:
             raise self.expression.error(node, "the result is beyond 2^63")
         return value
 

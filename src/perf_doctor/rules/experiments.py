@@ -84,7 +84,10 @@ def without_recompute(job: Job, tokens: float | None = None) -> MemoryEstimate |
 
 
 def _with_tokens(job: Job, actor: Training, tokens: float) -> Training:
-    """Return the trainer with ``tokens`` on each rank; one long sample stays what it is."""
+    """Return the trainer with ``tokens`` on each rank; one long sample stays what it is.
+
+    Micro-batches fill their budget as in ``estimate.from_plan``: 0.95 to 1.02 of it.
+    """
     budget = job.settings.value("--max-tokens-per-gpu")
     now = actor.batch.tokens
     alone = now.high if isinstance(budget, int) and now.high > 1.021 * budget else 0.0

@@ -36,7 +36,7 @@ from perf_doctor.rules.position import Located, RuleError, located
 MAX_CHARACTERS = 2_000
 MAX_NODES = 200
 MAX_DEPTH = 30
-MAX_INTEGER = 2**63
+MAX_NUMBER = 2**63
 
 Node = Sequence[Any]
 

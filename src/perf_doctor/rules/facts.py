@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from perf_doctor.launch.registry import Option, registry
+from perf_doctor.plan.accelerator import Accelerator
+from perf_doctor.plan.roles import Mode
 from perf_doctor.rules import derived, estimated, sizes, written
 from perf_doctor.rules.check import ANY, BOOL, JSON, LIST, NUMBER, TEXT, Type
-from perf_doctor.rules.derived import Getter, architecture, batch, forward, gpus_of, known, mesh
+from perf_doctor.rules.derived import architecture, batch, forward, gpus_of, known, mesh
 from perf_doctor.rules.derived import option as of
 from perf_doctor.rules.functions import Value
-from perf_doctor.rules.job import Job
+from perf_doctor.rules.job import Getter, Job
 from perf_doctor.rules.judgement import SettingRow
 from perf_doctor.rules.written import Rows, setting_row, word_rows
 
-_MODES = Type("text", ("colocate", "fully-async", "hybrid", "sync", "sft"))
-_ACCELERATORS = Type("text", ("gpu", "npu", "klx"))
+_MODES = Type("text", get_args(Mode))
+_ACCELERATORS = Type("text", get_args(Accelerator))
 
 
 class Fact(NamedTuple):
@@ -202,10 +204,10 @@ TABLE: tuple[Fact, ...] = (
          "rank, even if every sample reaches its limit.", sizes.most_micro_batches),
     Fact("forward_logits_gib", NUMBER, "Logits of a forward-only micro-batch of twice "
          "--max-tokens-per-gpu: 6 bytes × tokens × vocabulary ÷ TP.",
-         sizes.logits_gib("--max-tokens-per-gpu", 12), unit="GiB"),
+         sizes.logits_gib(12), unit="GiB"),
     Fact("sft_logits_gib", NUMBER, "Logits and their loss for --max-tokens-per-gpu in fine-tuning: "
          "6 bytes × tokens × vocabulary ÷ TP.",
-         sizes.logits_gib("--max-tokens-per-gpu", 6), unit="GiB"),
+         sizes.logits_gib(6), unit="GiB"),
     Fact("balanced", BOOL, "Samples are dealt to the ranks by length.",
          lambda job: known(job.plan.batch.balanced, "balanced"), ("--balance-data",)),
     Fact("pad_tokens", NUMBER, "A micro-batch is padded to a multiple of this.",
@@ -318,7 +320,7 @@ def _option_type(option: Option) -> Type:
     if option.nargs is not None and option.nargs != "?":
         return LIST
     if option.reads is not None:
-        return Type("any")
+        return ANY
     kind = _KINDS[option.kind]
     return Type(kind.kind, tuple(str(c) for c in option.choices)) if kind is TEXT else kind
 
@@ -327,6 +329,3 @@ def _option_type(option: Option) -> Type:
 def vocabulary() -> RuleVocabulary:
     """Return the names every rule may use."""
     return RuleVocabulary()
-
-
-__all__ = ["ANY", "FACTS", "TABLE", "Fact", "fact", "setting_rows", "vocabulary"]

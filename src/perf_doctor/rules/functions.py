@@ -16,8 +16,6 @@ from perf_doctor.shell.model import Unknown
 Scalar = bool | int | float | str | None
 Value = Scalar | tuple[Scalar, ...] | Mapping[str, object] | Unknown
 
-LIMIT = 2**63
-
 
 class Flags(Protocol):
     """What the functions ask about the options of a launch."""

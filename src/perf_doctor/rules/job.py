@@ -98,6 +98,10 @@ class Job:
         )
 
 
+Getter = Callable[[Job], Value]
+"""What gives a fact its value."""
+
+
 def _estimated(plan: Plan, host_ram_gb: float | None) -> MemoryEstimate:
     """Return the estimate; one that fails costs nobody the rest of the report."""
     try:

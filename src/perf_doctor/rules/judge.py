@@ -123,19 +123,23 @@ class _Court:
         for way in changes(rule.patch, scope):
             if (way.set or way.unset) and way not in seen:
                 seen.append(way)
-        left = [self._left(rule, way) for way in seen]
+        now = _harm(rule, self.job)
+        left = [self._left(rule, way, now) for way in seen]
         best = min(left, default=_NO_HELP)
-        if best < _harm(rule, self.job):
+        if best < now:
             end = (best[0], 0.0) if best[0] < 0 else best
             yield from (way for way, harm in zip(seen, left, strict=True) if harm <= end)
 
-    def _left(self, rule: Rule, way: FlagChanges) -> _Harm:
-        """Return the harm that the rule sees with these changes; no help with a new blocker."""
+    def _left(self, rule: Rule, way: FlagChanges, now: _Harm) -> _Harm:
+        """Return the harm that the rule sees with these changes; no help with a new blocker.
+
+        ``now`` is the harm without them.
+        """
         if self._blockers is None:
             self._blockers = {r.id: _severity(r, self.job) for r in self.blocking}
         changed, blockers = self.job.changed(way), self._blockers
         left = _harm(rule, changed)
-        if left >= _harm(rule, self.job):
+        if left >= now:
             return _NO_HELP
         # A rule comes to nothing else where nothing it rests on is different.
         moved = {name for name in self._read if _moves(name, self.job, changed)}

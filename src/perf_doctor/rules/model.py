@@ -67,13 +67,6 @@ class Rule:
     examples: tuple[Example, ...]
     reads: tuple[str, ...]
 
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """Every expression of the rule that is not a condition."""
-        templates = [self.fix, *(case.cost for case in self.cases), self.cost]
-        in_patch = [e for way in self.patch for e in way.expressions]
-        return (*(e for template in templates if template for e in template.expressions), *in_patch)
-
 
 @frozen
 class Catalog:

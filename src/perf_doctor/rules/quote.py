@@ -6,10 +6,7 @@ so that it can neither format the report, nor link, nor reach the terminal.
 
 from __future__ import annotations
 
-from perf_doctor.inert import MAX_SHOWN_CHARS as MAX_SHOWN
 from perf_doctor.inert import code, plain_or_code, shortened
-
-__all__ = ["MAX_SHOWN", "Prose", "as_code", "quoted"]
 
 
 class Prose(str):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Final, TypeVar
 
-from perf_doctor.rules.built_in import built_in_text
 from perf_doctor.rules.catalog import WITH_ITEMS, Field, Page, Section, duplicate_ids, read_page
 from perf_doctor.rules.check import Vocabulary, check_condition, check_expression
 from perf_doctor.rules.expression import Expression, parse_expression, reads
 from perf_doctor.rules.model import SEVERITIES, Case, Catalog, CatalogError, Example, Rule
 from perf_doctor.rules.position import Located, RuleError, nearest_name
 from perf_doctor.rules.template import Template, Way, parse_patch, parse_template
-
-__all__ = ["Catalog", "CatalogError", "Example", "built_in_text", "load_catalog", "parse_catalog"]
 
 CATEGORIES: Final = ("performance", "memory")
 FRAMEWORKS: Final = ("relax", "slime")
@@ -27,16 +23,6 @@ _RANGE = re.compile(r"\s*(?:→|->)\s*")
 _CASE = re.compile(r"(?:(?P<severity>\w+):\s+)?`(?P<condition>[^`]+)`(?:\s+—\s+(?P<cost>.+))?$")
 _EXAMPLE = re.compile(r"(?P<kind>\w+):\s+`(?P<words>[^`]+)`\s*(?P<rest>.*)$")
 _FLAG = re.compile(r"`(?P<flag>--[^`\s]+)`")
-
-
-def load_catalog(paths: Iterable[Path], vocabulary: Vocabulary) -> Catalog:
-    """Return the rules of all these files.
-
-    Raises:
-        CatalogError: a rule is broken; every broken rule is named, with one error each.
-        OSError: a file cannot be read.
-    """
-    return parse_catalog([(path.read_text("utf-8"), str(path)) for path in paths], vocabulary)
 
 
 def parse_catalog(

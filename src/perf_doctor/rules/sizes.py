@@ -6,36 +6,29 @@ which look at single stages, are another room.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from perf_doctor.estimate.constants import GIB
 from perf_doctor.plan.engines import Engines
 from perf_doctor.plan.reading import product
+from perf_doctor.rules.derived import known
 from perf_doctor.rules.functions import Value
-from perf_doctor.rules.job import Job
+from perf_doctor.rules.job import Getter, Job
 from perf_doctor.shell.model import Unknown
 
-Getter = Callable[[Job], Value]
-
-GIB = 2**30
 WEIGHT_BYTES = 2  # bf16
 GRADIENT_BYTES = 4  # fp32 by default: megatron/training/arguments.py:1001-1005
-
-
-def _known(value: Value, what: str) -> Value:
-    return Unknown(what, "the script does not tell it") if value is None else value
 
 
 def parameters(job: Job) -> Value:
     """Return the parameters of the model, in 1e9."""
     found = job.plan.model.parameters
-    return _known(None if found is None else round(found.total / 1e9, 2), "parameters")
+    return known(None if found is None else round(found.total / 1e9, 2), "parameters")
 
 
 def sample_limit(job: Job) -> Value:
     """Return the tokens a sample can have: the context limit, else prompt + response limit."""
     settings, lengths = job.settings, job.plan.lengths
     if settings.given("--rollout-max-context-len"):
-        return _known(lengths.context, "sample_limit")
+        return known(lengths.context, "sample_limit")
     given = [
         (flag, size)
         for flag, size in (
@@ -47,7 +40,7 @@ def sample_limit(job: Job) -> Value:
     if not given or given[-1][0] != "--rollout-max-response-len":
         return None
     if any(size is None for _, size in given):
-        return _known(None, "sample_limit")
+        return known(None, "sample_limit")
     return sum(size for _, size in given if size is not None)
 
 
@@ -61,11 +54,11 @@ def most_micro_batches(job: Job) -> Value:
     if job.plan.roles.mode == "sft":
         samples, limit = _sft_samples(job), None
     if samples is None:
-        return _known(None, "most_micro_batches")
+        return known(None, "most_micro_batches")
     if not batch.dynamic_batch:
-        return _known(batch.micro_batches_per_step, "most_micro_batches")
+        return known(batch.micro_batches_per_step, "most_micro_batches")
     if not isinstance(limit, int) or budget is None:
-        return samples if limit is None else _known(None, "most_micro_batches")
+        return samples if limit is None else known(None, "most_micro_batches")
     return min(samples, 2 * -(-samples * limit // budget))
 
 
@@ -102,14 +95,14 @@ def _local(job: Job) -> tuple[float, float] | None:
 def weights_gib(job: Job) -> Value:
     """Return the bf16 weights on a GPU of the trainer, in GiB."""
     local = _local(job)
-    return _known(_gib(None if local is None else sum(local) * WEIGHT_BYTES), "weights_gib")
+    return known(_gib(None if local is None else sum(local) * WEIGHT_BYTES), "weights_gib")
 
 
 def expert_gib(job: Job) -> Value:
     """Return weights and fp32 gradients of the experts on a GPU, in GiB."""
     local = _local(job)
     size = None if local is None else local[1] * (WEIGHT_BYTES + GRADIENT_BYTES)
-    return _known(_gib(size), "expert_gib")
+    return known(_gib(size), "expert_gib")
 
 
 def static_gib(job: Job) -> Value:
@@ -117,31 +110,31 @@ def static_gib(job: Job) -> Value:
     local, share, optimizer = _local(job), _expert_share(job), job.plan.training.optimizer
     world, fraction = job.plan.parallel.mesh.world_size, optimizer.offload_fraction
     if local is None or share is None or world is None or optimizer.cpu_offload is None:
-        return _known(None, "static_gib")
+        return known(None, "static_gib")
     kept = 1.0
     if optimizer.cpu_offload:
         if fraction is None:
-            return _known(None, "static_gib")
+            return known(None, "static_gib")
         kept = 1.0 - fraction
     state = 10 if optimizer.precision_aware else 12  # always sharded over all data ranks
     moving = sum(local) * (WEIGHT_BYTES + GRADIENT_BYTES)
-    return _known(_gib(moving + sum(share) * state * kept / world), "static_gib")
+    return known(_gib(moving + sum(share) * state * kept / world), "static_gib")
 
 
 def _gib(size: float | None) -> float | None:
     return None if size is None else round(size / GIB, 1)
 
 
-def logits_gib(flag: str, bytes_each: int) -> Getter:
-    """Return a getter of logits for the tokens of an option: bytes × tokens × vocabulary ÷ TP."""
+def logits_gib(bytes_each: int) -> Getter:
+    """Return a getter of logits: bytes × ``--max-tokens-per-gpu`` × vocabulary ÷ TP."""
 
     def get(job: Job) -> Value:
-        tokens, vocab = job.settings.value(flag), job.plan.padded_vocab_size
+        tokens, vocab = job.settings.value("--max-tokens-per-gpu"), job.plan.padded_vocab_size
         tp = job.plan.parallel.mesh.tp
         if tokens is None:
             return None
         if isinstance(tokens, Unknown) or vocab is None or tp is None:
-            return _known(None, "logits")
+            return known(None, "logits")
         return _gib(bytes_each * tokens * vocab / tp)
 
     return get
@@ -154,7 +147,7 @@ def ep_within_node(job: Job) -> Value:
         return None
     stages = product(mesh.pp, mesh.etp)
     if mesh.world_size is None or mesh.etp is None or stages is None or not isinstance(node, int):
-        return _known(None, "ep_within_node")
+        return known(None, "ep_within_node")
     ranks, experts = mesh.world_size // stages, model.experts.num_experts
     sizes = range(1, max(1, node // mesh.etp) + 1)
     best = max(ep for ep in sizes if experts % ep == 0 == ranks % ep)
@@ -163,7 +156,7 @@ def ep_within_node(job: Job) -> Value:
 
 def gpus_per_node(job: Job) -> Value:
     """Return the GPUs of a machine as far as the job uses them."""
-    return _known(job.plan.cluster.gpus_per_node, "gpus_per_node")
+    return known(job.plan.cluster.gpus_per_node, "gpus_per_node")
 
 
 def engine(field: str) -> Getter:
@@ -197,5 +190,5 @@ def requests_per_rank(job: Job) -> Value:
         return None
     ranks = (engines.dp or 1) if engines.dp_attention else 1
     if not engines.engines or samples is None:
-        return _known(None, "requests_per_rank")
+        return known(None, "requests_per_rank")
     return -(-samples // (engines.engines * ranks))

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from perf_doctor.launch.settings import Setting, UnknownFlag
 from perf_doctor.plan.problems import Problem
 from perf_doctor.rules.functions import Value
-from perf_doctor.rules.job import Job
+from perf_doctor.rules.job import Getter, Job
 from perf_doctor.rules.judgement import SettingRow
 from perf_doctor.rules.quote import Prose, as_code, quoted
 from perf_doctor.shell.model import Unknown, Word
 
-Getter = Callable[[Job], Value]
 Rows = Callable[[Job], tuple[SettingRow, ...]]
 
 

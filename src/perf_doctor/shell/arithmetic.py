@@ -13,8 +13,7 @@ from perf_doctor.shell.limits import MAX_NESTING
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+#[0-9A-Za-z@_]+|0[xX][0-9a-fA-F]+|[0-9]+)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<op>\*\*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),\[\]])"
-    r"|(?P<unknown>\x00))"
+    r"|(?P<op>\*\*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),\[\]]))"
 )
 _PRECEDENCE: Final = {
     operator: level
@@ -25,7 +24,7 @@ _PRECEDENCE: Final = {
 }
 _ASSIGN: Final = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "^=", "|="})
 UNKNOWN_MARK: Final = "\x00"
-"""Stands in the text of an expression for a part that is not known."""
+"""Stands in the text of an expression for a part that is not known: it is no token."""
 
 
 class ArithmeticUnknown(Exception):
@@ -258,7 +257,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if not match or match.lastgroup == "unknown" or not match.lastgroup:
+        if match is None or match.lastgroup is None:
             raise ArithmeticUnknown
         kind, token = match.lastgroup, match.group(match.lastgroup)
         at = match.end()

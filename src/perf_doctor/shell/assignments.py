@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate, wrap
 from perf_doctor.shell.extents import behind_escapes, split
 from perf_doctor.shell.limits import MAX_WORDS
 from perf_doctor.shell.model import Place, Unknown
 from perf_doctor.shell.status import SUCCESS, Status
-from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
+from perf_doctor.shell.values import EMPTY, Element, Kind, Value, Variable, join
 from perf_doctor.shell.words import Substitution, scan
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _integer(interpreter: Interpreter, before: Value, value: Value) -> Value:
         number = sum(evaluate(text or UNKNOWN_MARK, interpreter) for text in texts)
     except ArithmeticUnknown:
         return Value((Unknown("arithmetic", "arithmetic on something that is not known"),))
-    return Value((str(wrap(number)),), marks.overridable_by, marks.undecided)
+    return marks.with_text(str(wrap(number)))
 
 
 def _array(interpreter: Interpreter, source: Source, node: Node, name: str) -> tuple[Element, ...]:
@@ -206,7 +206,7 @@ def declare(interpreter: Interpreter, source: Source, node: Node) -> Status:
         if child.type == "word" and source.slice(child).startswith("-")
     )
     exports = command == "export" or "x" in flags
-    kind: Literal["", "i", "A"] = "i" if "i" in flags else "A" if "A" in flags else ""
+    kind: Kind = "i" if "i" in flags else "A" if "A" in flags else ""
     is_local = command == "local" or (
         command in ("declare", "typeset") and "g" not in flags and bool(interpreter.state.locals)
     )
@@ -226,7 +226,7 @@ def declare(interpreter: Interpreter, source: Source, node: Node) -> Status:
     return SUCCESS
 
 
-def _set_kind(interpreter: Interpreter, name: str, kind: Literal["", "i", "A"]) -> None:
+def _set_kind(interpreter: Interpreter, name: str, kind: Kind) -> None:
     """Let a name be an integer or an associative array from here on."""
     if not kind:
         return
@@ -256,8 +256,3 @@ def unset(interpreter: Interpreter, source: Source, node: Node) -> Status:
         ):
             interpreter.state.unset(source.slice(child))
     return SUCCESS
-
-
-def set_scalar(interpreter: Interpreter, name: str, text: str) -> None:
-    """Set a plain variable to a known text."""
-    interpreter.state.assign(name, Variable(literal(text)))

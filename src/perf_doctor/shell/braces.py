@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from perf_doctor.shell.limits import MAX_WORDS, TooMuch
+from perf_doctor.shell.limits import MAX_NESTING, MAX_WORDS, TooMuch
 from perf_doctor.shell.words import Literal, Parameter, Part
 
 _RANGE = r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$"
 _LETTERS = r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$"
-MAX_DEPTH = 40
 _NAME_GOES_ON = r"[A-Za-z0-9_]+"
 
 
@@ -43,7 +42,7 @@ def _expand(pieces: list[Part], depth: int = 0) -> list[tuple[Part, ...]]:
         inner = [
             one
             for alternative in alternatives
-            for one in (_expand(alternative, depth + 1) if depth < MAX_DEPTH else [alternative])
+            for one in (_expand(alternative, depth + 1) if depth < MAX_NESTING else [alternative])
         ]
         if len(inner) * len(tails) > MAX_WORDS:
             raise TooMuch(f"braces that expand to more than {MAX_WORDS} words")

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from perf_doctor.shell import assignments, inputs
-from perf_doctor.shell.arithmetic import ArithmeticUnknown, evaluate
+from perf_doctor.shell import inputs
+from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate
 from perf_doctor.shell.conditions import test
 from perf_doctor.shell.filters import FILTERS
 from perf_doctor.shell.limits import MAX_WORDS
@@ -54,6 +54,11 @@ def _known(words: list[Element]) -> list[str] | None:
     """Return the texts of the words, None when one of them is not known."""
     texts = [word.value.known for word in words]
     return None if any(text is None for text in texts) else [str(text) for text in texts]
+
+
+def _joined(words: list[Element]) -> Value:
+    """Return the arguments of a command as one value."""
+    return join(word.value for word in words[1:])
 
 
 def _true(*_: object) -> Status:
@@ -123,9 +128,7 @@ def _path_tool(change: Callable[[list[str], str], str | None], name: str) -> Bui
         made = change(plain, cwd) if plain and cwd is not None else None
         if made is None:
             return _print_unknown(interpreter, name)
-        overridable = join(word.value for word in words[1:])
-        value = Value((made,), overridable.overridable_by, overridable.undecided)
-        return _print(interpreter, value, NEWLINE)
+        return _print(interpreter, _joined(words).with_text(made), NEWLINE)
 
     return run
 
@@ -167,11 +170,10 @@ def _seq(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) 
     if step == 0 or (last - first) // step > MAX_WORDS:
         return _print_unknown(interpreter, "seq")
     values = range(first, last + (1 if step > 0 else -1), step)
-    mark = join(word.value for word in words[1:])
     text = separator.join(map(str, values))
     if not text:
         return SUCCESS
-    return _print(interpreter, Value((text,), mark.overridable_by, mark.undecided), NEWLINE)
+    return _print(interpreter, _joined(words).with_text(text), NEWLINE)
 
 
 def _cat(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
@@ -185,18 +187,15 @@ def _cat(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) 
 
 def _filter(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -> Status:
     """Run a pure filter on a known standard input."""
-    name, *arguments = _known(words) or ["command"]
-    stdin = interpreter.stdin
+    name, arguments, stdin = words[0].value.text, _known(words[1:]), interpreter.stdin
     text = stdin.known if stdin is not None else None
-    made = FILTERS[name](arguments, text) if name in FILTERS and text is not None else None
-    if made is None or stdin is None:
-        name = words[0].value.text
+    made = FILTERS[name](arguments, text) if arguments is not None and text is not None else None
+    if arguments is None or made is None or stdin is None:
         return _print_unknown(interpreter, name, ASSUMED)
     if name != "grep":
-        _print(interpreter, Value((made,), stdin.overridable_by, stdin.undecided))
-        return SUCCESS
+        return _print(interpreter, stdin.with_text(made))
     if not any("q" in argument for argument in arguments[:-1]):
-        _print(interpreter, Value((made,), stdin.overridable_by, stdin.undecided))
+        _print(interpreter, stdin.with_text(made))
     interpreter.trace.look_at(stdin.overridable_by)
     return of_truth(made not in ("", "0\n"))
 
@@ -251,11 +250,7 @@ def _set(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) 
         if text == "--":
             state.positional = tuple(arguments)
             break
-        if text in ("-o", "+o"):
-            if arguments and arguments[0].known == "nounset":
-                state.nounset = text == "-o"
-            arguments = arguments[1:]
-        elif text[:1] in ("-", "+") and text[1:].isalpha():
+        if text[:1] in ("-", "+") and text[1:].isalpha():
             if "u" in text:
                 state.nounset = text[0] == "-"
             if text.endswith("o") and arguments:
@@ -285,7 +280,7 @@ def _let(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) 
     number = None
     for word in words[1:]:
         try:
-            number = evaluate(word.value.known or "\x00", interpreter)
+            number = evaluate(word.value.known or UNKNOWN_MARK, interpreter)
         except ArithmeticUnknown:
             number = None
     return of_truth(None if number is None else number != 0)
@@ -296,7 +291,7 @@ def _declare(interpreter: Interpreter, _s: Source, words: list[Element], _p: Pla
     for text in (word.value.known for word in words[1:]):
         name, equals, value = (text or "").partition("=")
         if equals and name.isidentifier():
-            assignments.set_scalar(interpreter, name, value)
+            interpreter.state.assign(name, Variable(literal(value)))
     return SUCCESS
 
 

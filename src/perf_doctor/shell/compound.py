@@ -12,12 +12,7 @@ from perf_doctor.shell.double_brackets import double_brackets
 from perf_doctor.shell.limits import TooMuch
 from perf_doctor.shell.patterns import matches
 from perf_doctor.shell.state import Function
-from perf_doctor.shell.status import (
-    FAILURE,
-    SUCCESS,
-    Status,
-    of_truth,
-)
+from perf_doctor.shell.status import FAILURE, SUCCESS, UNDECIDED, Status, of_truth
 from perf_doctor.shell.words import Literal, scan
 
 if TYPE_CHECKING:
@@ -114,7 +109,7 @@ def run_if(interpreter: Interpreter, source: Source, node: Node) -> Status:
     sites: list[int] = []
     outer = interpreter.trace.looked_at
     try:
-        for clause in clauses:
+        for number, clause in enumerate(clauses, 1):
             found = look(interpreter, partial(interpreter.block, source, clause.condition))
             status = found.status
             if status.basis != "known" and _is_fallback(interpreter, source, clause):
@@ -126,7 +121,7 @@ def run_if(interpreter: Interpreter, source: Source, node: Node) -> Status:
             if found.excuse:
                 excused.append(clause)
             if status.ok:
-                _glance(interpreter, source, clauses[clauses.index(clause) + 1 :])
+                _glance(interpreter, source, clauses[number:])
                 result = _arm(interpreter, source, clause.body, found.excuse, site)
                 if result is not None:
                     return result
@@ -231,8 +226,8 @@ def _assigned(source: Source, nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _forced(interpreter: Interpreter, source: Source, node: Node, status: Status) -> Status:
-    forced = interpreter.forced.get((source.path, node.start_byte))
-    return status if forced is None else Status(not status.ok, status.basis)
+    forced = (source.path, node.start_byte) in interpreter.forced
+    return status.negated() if forced else status
 
 
 def _arm(
@@ -280,7 +275,7 @@ def _case(
     site = None
     if text is None:
         bodies = [body for item in items for body in item.children]
-        site = _undecided(interpreter, source, node, Status(False, "test"), bodies)
+        site = _undecided(interpreter, source, node, UNDECIDED, bodies)
     excuse = text is None or bool(names)
     for item in [*chosen, *(rest if chosen else [])]:
         result = _arm(interpreter, source, _item_body(item), excuse, site)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from perf_doctor.shell.extents import split
 from perf_doctor.shell.status import MISUSE, Status, of_truth
@@ -28,7 +30,8 @@ NUMBER_OPERATORS: Final[dict[str, Callable[[int, int], bool]]] = {
     "-gt": lambda a, b: a > b,
     "-ge": lambda a, b: a >= b,
 }
-TEXT_OPERATORS: Final = frozenset({"=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef"})
+EQUALITY: Final = ("=", "==", "!=")
+TEXT_OPERATORS: Final = frozenset({*EQUALITY, "<", ">", "=~", "-nt", "-ot", "-ef"})
 _BINARY: Final = (TEXT_OPERATORS | NUMBER_OPERATORS.keys()) - {"=~"}
 
 
@@ -40,44 +43,30 @@ def single(interpreter: Interpreter, source: Source, start: int, end: int) -> St
     ranges = split(source, start, end)
     words: list[Element] = []
     looked_at: list[tuple[str, ...]] = []
-    for begin, stop in ranges:
-        expanded, names = _expand(interpreter, source, begin, stop)
+    for at in ranges:
+        run = partial(interpreter.expander.words, source, *at)
+        expanded, names = interpreter.trace.seen_by(run)
         words.extend(expanded)
         looked_at.append(names)
-    if len(ranges) == 3 and source.text[slice(*ranges[1])] in ("=", "==", "!="):
-        remember(interpreter, source, ranges, looked_at)
+    if len(ranges) == 3 and source.text[slice(*ranges[1])] in EQUALITY:
+        remember(interpreter, source, looked_at[0], ranges[2])
+        remember(interpreter, source, looked_at[2], ranges[0])
     return test(interpreter, [word.value for word in words])
 
 
-def _expand(
-    interpreter: Interpreter, source: Source, begin: int, stop: int
-) -> tuple[Sequence[Element], tuple[str, ...]]:
-    """Return the words of a range and the names it was seen to depend on."""
-    trace = interpreter.trace
-    before, trace.looked_at = trace.looked_at, {}
-    words = interpreter.expander.words(source, begin, stop)
-    names = tuple(trace.looked_at)
-    trace.looked_at = {**before, **trace.looked_at}
-    return words, names
-
-
 def remember(
-    interpreter: Interpreter,
-    source: Source,
-    ranges: list[Range],
-    looked_at: list[tuple[str, ...]],
+    interpreter: Interpreter, source: Source, names: tuple[str, ...], other: Range
 ) -> None:
-    """Note the text a name was compared with: another way through the script.
+    """Note the text that a side which looked at one name is compared with: another way.
 
     Inside a function the name may be any argument, so nothing is noted there.
     """
-    if interpreter.calls:
+    if interpreter.calls or len(names) != 1:
         return
-    for names, other in ((looked_at[0], ranges[2]), (looked_at[2], ranges[0])):
-        parts = scan(source, *other)
-        if len(names) == 1 and parts and all(isinstance(part, Literal) for part in parts):
-            text = "".join(part.text for part in parts if isinstance(part, Literal))
-            interpreter.trace.literals[names[0], text] = None
+    parts = scan(source, *other)
+    if parts and all(isinstance(part, Literal) for part in parts):
+        text = "".join(part.text for part in parts if isinstance(part, Literal))
+        interpreter.trace.literals[names[0], text] = None
 
 
 def test(interpreter: Interpreter, words: list[Value]) -> Status:
@@ -92,14 +81,58 @@ class _Misused(Exception):
     """The words are no condition: bash prints an error, and the status is 2."""
 
 
-class _Single:
+class Joined(ABC):
+    """Conditions joined by operators: *or* binds loosest, then *and*, then ``!``."""
+
+    AND: ClassVar[str]
+    OR: ClassVar[str]
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.at = 0
+
+    @abstractmethod
+    def _peek(self) -> str | None:
+        """Return the next word, if it is known."""
+
+    @abstractmethod
+    def _positive(self) -> Truth:
+        """Read one condition without ``!`` and return its truth."""
+
+    def _or(self) -> Truth:
+        value = self._and()
+        while self._take(self.OR):
+            value = disjunction(value, self._and())
+        return value
+
+    def _and(self) -> Truth:
+        value = self._term()
+        while self._take(self.AND):
+            value = conjunction(value, self._term())
+        return value
+
+    def _term(self) -> Truth:
+        negated = False
+        while self._take("!"):
+            negated = not negated
+        value = self._positive()
+        return negation(value) if negated else value
+
+    def _take(self, text: str) -> bool:
+        taken = self._peek() == text
+        self.at += taken
+        return taken
+
+
+class _Single(Joined):
     """The words of ``[ … ]``, read by their number first, as POSIX demands, then by precedence."""
 
+    AND, OR = "-a", "-o"
+
     def __init__(self, interpreter: Interpreter, words: list[Value]) -> None:
-        self.interpreter = interpreter
+        super().__init__(interpreter)
         self.words = words
         self.texts = [word.known for word in words]
-        self.at = 0
 
     def decide(self) -> Truth:
         """Return the truth of all the words."""
@@ -141,29 +174,8 @@ class _Single:
             return negation(self.words[at + 1].empty)
         raise _Misused
 
-    def _or(self) -> Truth:
-        value = self._and()
-        while self._take("-o"):
-            value = disjunction(value, self._and())
-        return value
-
-    def _and(self) -> Truth:
-        value = self._term()
-        while self._take("-a"):
-            value = conjunction(value, self._term())
-        return value
-
-    def _take(self, text: str) -> bool:
-        taken = self.at < len(self.texts) and self.texts[self.at] == text
-        self.at += taken
-        return taken
-
-    def _term(self) -> Truth:
-        negated = False
-        while self._take("!"):
-            negated = not negated
-        value = self._positive()
-        return negation(value) if negated else value
+    def _peek(self) -> str | None:
+        return self.texts[self.at] if self.at < len(self.texts) else None
 
     def _positive(self) -> Truth:
         at, left = self.at, len(self.words) - self.at
@@ -243,6 +255,6 @@ def binary(interpreter: Interpreter, left: Value, operator: str, right: Value) -
 def _different(left: Value, right: Value, operator: str) -> Truth:
     """Return what can be said of a text that is not known: a required one is not empty."""
     for one, other in ((left, right), (right, left)):
-        if other.empty is True and one.empty is False and operator in ("=", "==", "!="):
+        if other.empty is True and one.empty is False and operator in EQUALITY:
             return operator == "!="
     return None

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from perf_doctor.shell.arithmetic import ArithmeticUnknown, evaluate
 from perf_doctor.shell.conditions import (
+    EQUALITY,
     NUMBER_OPERATORS,
     TEXT_OPERATORS,
+    Joined,
     Range,
     Truth,
     binary,
-    conjunction,
-    disjunction,
     negation,
     remember,
     unary,
@@ -34,42 +34,21 @@ def double_brackets(interpreter: Interpreter, source: Source, start: int, end: i
     return _Double(interpreter, source, split(source, start, end, breaks="()")).parse()
 
 
-class _Double:
+class _Double(Joined):
+    AND, OR = "&&", "||"
+
     def __init__(self, interpreter: Interpreter, source: Source, ranges: list[Range]) -> None:
-        self.interpreter = interpreter
+        super().__init__(interpreter)
         self.source = source
         self.ranges = ranges
-        self.at = 0
         self.depth = 0
 
     def parse(self) -> Truth:
-        value = self._and()
-        while self._take("||"):
-            value = disjunction(value, self._and())
-        return value
-
-    def _and(self) -> Truth:
-        value = self._primary()
-        while self._take("&&"):
-            value = conjunction(value, self._primary())
-        return value
+        return self._or()
 
     def _peek(self, ahead: int = 0) -> str:
         at = self.at + ahead
         return self.source.text[slice(*self.ranges[at])] if at < len(self.ranges) else ""
-
-    def _take(self, text: str) -> bool:
-        if self._peek() == text:
-            self.at += 1
-            return True
-        return False
-
-    def _primary(self) -> Truth:
-        negated = False
-        while self._take("!"):
-            negated = not negated
-        value = self._positive()
-        return negation(value) if negated else value
 
     def _positive(self) -> Truth:
         if self._take("("):
@@ -97,7 +76,7 @@ class _Double:
             self.at = len(self.ranges)
             return None
         self.depth += 1
-        value = self.parse()
+        value = self._or()
         self.depth -= 1
         self._take(")")
         return value
@@ -106,16 +85,12 @@ class _Double:
         return self.interpreter.expander.value(self.source, *at)
 
     def _compare(self, left_range: Range, operator: str, right_range: Range) -> Truth:
-        trace = self.interpreter.trace
-        before, trace.looked_at = trace.looked_at, {}
-        left = self._value(left_range)
-        names = tuple(trace.looked_at)
-        trace.looked_at = {**before, **trace.looked_at}
+        left, names = self.interpreter.trace.seen_by(lambda: self._value(left_range))
         if operator in NUMBER_OPERATORS:
             return self._compare_numbers(left, operator, self._value(right_range))
-        if operator not in ("=", "==", "!="):
+        if operator not in EQUALITY:
             return binary(self.interpreter, left, operator, self._value(right_range))
-        remember(self.interpreter, self.source, [left_range, (0, 0), right_range], [names, (), ()])
+        remember(self.interpreter, self.source, names, right_range)
         pattern = self.interpreter.expander.pattern(self.source, *right_range)
         text = left.known
         if pattern is None or text is None:

@@ -266,7 +266,7 @@ class Expander:
             ifs = self.ifs()
             fields.add(join((e.value for e in resolved), ifs[:1]), quoted=True)
             return
-        keeps_empty = part.quoted or self.ifs()[:1] not in DEFAULT_IFS
+        keeps_empty = self.ifs()[:1] not in DEFAULT_IFS
         for index, element in enumerate(resolved):
             self.interpreter.count_expansion()
             if index:
@@ -312,23 +312,19 @@ class Expander:
             number = self.arithmetic(source, part.start, part.end)
             if number is None:
                 return Value((Unknown("arithmetic", _UNKNOWN_ARITHMETIC),))
-            names = self._overridables(source, part)
-            return Value((str(number),), *names)
+            return self._mark(source, part).with_text(str(number))
         if isinstance(part, Substitution):
             return self._nested(lambda: self.interpreter.substitute(source, part))
         return Value((Unknown(part.name, "an expansion that is not evaluated"),))
 
-    def _overridables(
-        self, source: Source, part: Arithmetic
-    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return what the names in an arithmetic expression bring along."""
+    def _mark(self, source: Source, part: Arithmetic) -> Value:
+        """Return a value with what the names in an arithmetic expression bring along."""
         values = [self.value(source, part.start, part.end, quoted=True)]
         for name in dict.fromkeys(_NAMES.findall(source.text, part.start, part.end)):
             variable = self.interpreter.state.variables.get(name)
             if variable is not None:
                 values.append(variable.scalar)
-        joined = join(values)
-        return joined.overridable_by, joined.undecided
+        return join(values)
 
     def _parameter_value(self, source: Source, part: Parameter) -> Value:
         resolved = parameters.resolve(self, source, part)

@@ -45,9 +45,9 @@ def _behind(source: Source, at: int, end: int) -> int:
     if char == "\\":
         return at + 2
     if char == "'":
-        return _skip(text, "'", at, end) + 1
+        return _skip_single(text, at, end) + 1
     if char == '"':
-        return closing_quote(source, at, end, 0) + 1
+        return _closing_quote(source, at, end, 0) + 1
     if (substitution := source.substitution_end(at)) is not None:
         return substitution
     if text.startswith("${", at):
@@ -69,9 +69,9 @@ def closing(text: str, at: int, end: int) -> int:
         if char == "\\":
             at += 1
         elif char == "'":
-            at = _skip(text, "'", at, end)
+            at = _skip_single(text, at, end)
         elif char == '"':
-            at = _skip_string(text, at, end)
+            at = _skip_double(text, at, end)
         elif char == open_:
             depth += 1
         elif char == close:
@@ -96,18 +96,18 @@ def closing_brace(source: Source, at: int, end: int, *, quoted: bool, depth: int
         if char == "\\":
             at += 1
         elif char == "'" and not quoted:
-            at = _skip(text, "'", at, end)
+            at = _skip_single(text, at, end)
         elif text.startswith("${", at):
             at = closing_brace(source, at, end, quoted=quoted, depth=depth + 1)
         elif (substitution := source.substitution_end(at)) is not None:
             at = substitution - 1
         elif char == '"':
-            at = closing_quote(source, at, end, depth + 1)
+            at = _closing_quote(source, at, end, depth + 1)
         at += 1
     return end
 
 
-def closing_quote(source: Source, at: int, end: int, depth: int) -> int:
+def _closing_quote(source: Source, at: int, end: int, depth: int) -> int:
     """Return the offset of the quote that closes the one at ``at``, minding ``${…}`` inside."""
     text = source.text
     at += 1
@@ -122,12 +122,12 @@ def closing_quote(source: Source, at: int, end: int, depth: int) -> int:
     return at
 
 
-def _skip(text: str, quote: str, at: int, end: int) -> int:
-    close = text.find(quote, at + 1, end)
+def _skip_single(text: str, at: int, end: int) -> int:
+    close = text.find("'", at + 1, end)
     return end if close < 0 else close
 
 
-def _skip_string(text: str, at: int, end: int) -> int:
+def _skip_double(text: str, at: int, end: int) -> int:
     at += 1
     while at < end and text[at] != '"':
         at += 2 if text[at] == "\\" else 1

@@ -51,8 +51,7 @@ def _tr(arguments: list[str], text: str) -> str | None:
         return re.sub(f"([{re.escape(first)}])\\1+", r"\1", text)
     second = sets[1] or ""
     second += second[-1] * (len(first) - len(second))
-    table: dict[str, str] = {}
-    table.update(zip(first, second, strict=False))
+    table = dict(zip(first, second, strict=False))
     return "".join(table.get(char, char) for char in text)
 
 
@@ -129,26 +128,23 @@ def _count(arguments: list[str]) -> tuple[str, int] | None:
 
 
 def _head(arguments: list[str], text: str) -> str | None:
-    if (count := _count(arguments)) is None or (count[0] == "c" and not text.isascii()):
-        return None
-    if count[0] == "c":
-        return text[: count[1]]
-    return "".join(text.splitlines(keepends=True)[: count[1]]) if _plain_lines(text) else None
+    return _piece(arguments, text, slice)
 
 
 def _tail(arguments: list[str], text: str) -> str | None:
-    if (count := _count(arguments)) is None or (count[0] == "c" and not text.isascii()):
-        return None
-    if count[0] == "c":
-        return text[-count[1] :] if count[1] else ""
-    if not _plain_lines(text):
-        return None
-    return "".join(text.splitlines(keepends=True)[-count[1] :]) if count[1] else ""
+    return _piece(arguments, text, lambda number: slice(-number, None) if number else slice(0))
 
 
-def _plain_lines(text: str) -> bool:
-    """Return whether Python and the tools agree on where the lines of a text end."""
-    return len(text.splitlines()) == len(lines(text))
+def _piece(arguments: list[str], text: str, span: Callable[[int], slice]) -> str | None:
+    """Return the characters or lines of a text that lie in the span of the number asked for."""
+    if (count := _count(arguments)) is None:
+        return None
+    unit, number = count
+    if unit == "c":
+        return text[span(number)] if text.isascii() else None
+    if len(text.splitlines()) != len(lines(text)):
+        return None  # Python and the tools do not agree on where its lines end
+    return "".join(text.splitlines(keepends=True)[span(number)])
 
 
 def _wc(arguments: list[str], text: str) -> str | None:
@@ -200,7 +196,7 @@ def _sed(arguments: list[str], text: str) -> str | None:
 
 def _grep(arguments: list[str], text: str) -> str | None:
     options = "".join(argument[1:] for argument in arguments[:-1])
-    if not re.fullmatch(r"[qcvFEwi]*", options) or "w" in options or not arguments:
+    if not re.fullmatch(r"[qcvFEi]*", options) or not arguments:
         return None
     pattern = arguments[-1]
     if pattern.startswith("-") or (

@@ -47,21 +47,19 @@ def read(interpreter: Interpreter, _s: Source, words: list[Element], place: Plac
     if not text:
         return FAILURE
     interpreter.stdin = literal(text[len(line) + 1 :])
-    fields = [
-        field for field in split_fields(line, interpreter.expander.ifs()) if field is not None
-    ]
+    ifs = interpreter.expander.ifs()
+    fields = [field for field in split_fields(line, ifs) if field is not None]
     if array:
         elements = tuple(Element(literal(field), place) for field in fields)
         interpreter.state.assign(array, Variable(elements=elements, place=place))
         return SUCCESS
-    for name, value in zip(names, _shared_out(interpreter, line, fields, len(names)), strict=True):
+    for name, value in zip(names, _shared_out(ifs, line, fields, len(names)), strict=True):
         interpreter.state.assign(name, Variable(value, place=place))
     return SUCCESS
 
 
-def _shared_out(interpreter: Interpreter, line: str, fields: list[str], count: int) -> list[Value]:
+def _shared_out(ifs: str, line: str, fields: list[str], count: int) -> list[Value]:
     """Return the values of ``count`` names; the last one takes what is left of the line."""
-    ifs = interpreter.expander.ifs()
     if len(fields) <= count:
         values = [literal(field) for field in fields]
         return values + [EMPTY] * (count - len(fields))

@@ -8,7 +8,7 @@ set: if such a variable reaches a launch, the other way is worth a look of its o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from time import thread_time
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -28,7 +28,7 @@ from perf_doctor.shell.model import Command, Place, Unknown, Word
 from perf_doctor.shell.simple import run_simple
 from perf_doctor.shell.state import State, Trace
 from perf_doctor.shell.status import ASSUMED, SUCCESS, LoopControl, Returned, ScriptEnd, Status
-from perf_doctor.shell.values import Element, Value, Variable, join, literal
+from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -57,7 +57,7 @@ class Interpreter:
         files: Files,
         state: State,
         find_program: FindProgram,
-        forced: Mapping[tuple[str, int], bool],
+        forced: set[tuple[str, int]],
         deadline: float,
     ) -> None:
         self.files = files
@@ -201,7 +201,7 @@ class Interpreter:
         value = variable.scalar
         if index is not None:
             elements = variable.elements or ()
-            value = elements[index].value if -len(elements) <= index < len(elements) else Value()
+            value = elements[index].value if -len(elements) <= index < len(elements) else EMPTY
         if (known := value.known) is None:
             raise ArithmeticUnknown
         return known
@@ -214,7 +214,7 @@ class Interpreter:
             place = Place(self.state.sources[-1] if self.state.sources else "", 1)
             assignments.set_element(self, name, index, Element(literal(str(value)), place))
 
-    # -- functions --------------------------------------------------------------
+    # -- functions ------------------------------------------------------------------------
 
     def call(self, name: str, arguments: list[Value]) -> Status:
         """Run a function with these arguments."""

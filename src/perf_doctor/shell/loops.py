@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from perf_doctor.shell.interpreter import Interpreter
     from perf_doctor.shell.source import Source
+
 _LIST_FOLLOWS: Final = re.compile(r"\s+in\b")
 
 

@@ -7,10 +7,12 @@ where they came from, never syntax.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from perf_doctor.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unknown:
     """A part of a value that bash would know and a reader of the script cannot.
 
@@ -27,7 +29,7 @@ class Unknown:
         return f"${{{self.name}}}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where something is written: a file as it was opened, a line and a column, both from 1."""
 
@@ -36,7 +38,7 @@ class Place:
     column: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comment:
     """A comment of the script: untrusted text, to be quoted and never obeyed.
 
@@ -48,7 +50,7 @@ class Comment:
     own_line: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """One word of a command as bash passes it; unknown parts are written ``${NAME}``.
 
@@ -65,7 +67,7 @@ class Word:
     comments: tuple[Comment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """Something the reader should know about how the script was read."""
 
@@ -77,7 +79,7 @@ class Note:
         return f"{self.place.file}:{self.place.line}: {self.text}" if self.place else self.text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A launch: every word of it, wrappers and ``ray job submit`` included.
 
@@ -94,7 +96,7 @@ class Command:
     cut: tuple[Word, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """One way through the script: the launches in the order bash reaches them.
 
@@ -110,7 +112,7 @@ class Run:
     arrays: Mapping[str, Place] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Script:
     """A script, read: the default way first, then the others, and every file that was opened.
 

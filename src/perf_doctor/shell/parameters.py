@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from perf_doctor.frozen import frozen
 from perf_doctor.shell import patterns
 from perf_doctor.shell.model import Unknown
 from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perf_doctor.shell.words import Parameter
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operand:
     """The word behind the operator stands for the parameter; ``mark`` is what it brings along."""
 
@@ -56,8 +56,8 @@ def resolve(expander: Expander, source: Source, part: Parameter) -> Resolved:
     if part.length:
         known = variable.scalar.known if variable else ""
         return literal(str(len(known))) if known is not None else _unknown(name)
-    if part.operator in _DEFAULTS:
-        return _DEFAULTS[part.operator](expander, source, part, name, variable)
+    if part.operator in _ALTERNATE or part.operator in _DEFAULTS:
+        return _defaulted(expander, source, part, name, variable)
     if variable is None:
         return _unset(expander, source, part, name)
     if not part.operator:
@@ -104,7 +104,7 @@ def _all(expander: Expander, source: Source, part: Parameter, name: str) -> Reso
             elements = list(variable.elements)
     if part.length:
         return literal(str(len(elements)))
-    if part.operator in (":-", "-", ":+", "+"):
+    if part.operator in (":-", "-", *_ALTERNATE):
         return _default_of_all(part, elements)
     if part.operator == ":":
         return _slice(expander, source, part, elements)
@@ -120,7 +120,7 @@ def _default_of_all(part: Parameter, elements: list[Element]) -> Resolved:
     absent = not elements or (
         part.operator.startswith(":") and len(elements) == 1 and elements[0].value.empty is True
     )
-    if part.operator in (":+", "+"):
+    if part.operator in _ALTERNATE:
         return [] if absent else Operand(part.operand, EMPTY)
     return Operand(part.operand, EMPTY) if absent else elements
 
@@ -174,52 +174,51 @@ def _unset(expander: Expander, source: Source, part: Parameter, name: str) -> Va
     return EMPTY
 
 
+def _defaulted(
+    expander: Expander, source: Source, part: Parameter, name: str, variable: Variable | None
+) -> Resolved:
+    """Return what an operator that asks whether the parameter is set makes of it."""
+    if part.operator in _ALTERNATE:
+        return EMPTY if _absent(part, variable) else Operand(part.operand, EMPTY)
+    if variable is None or _absent(part, variable):
+        return _DEFAULTS[part.operator](expander, source, part, name, variable)
+    return variable.scalar
+
+
 def _default(
     _expander: Expander, _source: Source, part: Parameter, name: str, variable: Variable | None
 ) -> Resolved:
-    if _present(part, variable):
-        return variable.scalar if variable else EMPTY
     names = variable.scalar.overridable_by if variable else ()
     return Operand(part.operand, Value((), names or (name,)))
 
 
 def _assign_default(
-    expander: Expander, source: Source, part: Parameter, name: str, variable: Variable | None
+    expander: Expander, source: Source, part: Parameter, name: str, _variable: Variable | None
 ) -> Resolved:
-    if _present(part, variable):
-        return variable.scalar if variable else EMPTY
     text = expander.value(source, *part.operand, quoted=part.quoted, operand=part.quoted)
     value = join([text, Value((), (name,))])
     expander.interpreter.state.assign(name, Variable(value, place=source.place(part.operand[0])))
     return value
 
 
-def _alternate(
-    _expander: Expander, _source: Source, part: Parameter, name: str, variable: Variable | None
-) -> Resolved:
-    return Operand(part.operand, EMPTY) if _present(part, variable) else EMPTY
-
-
 def _insist(
-    expander: Expander, _source: Source, part: Parameter, name: str, variable: Variable | None
+    expander: Expander, _source: Source, _part: Parameter, name: str, _variable: Variable | None
 ) -> Resolved:
-    if _present(part, variable):
-        return variable.scalar if variable else EMPTY
     return expander.interpreter.require(name, "the script stops where it is unset")
 
 
-def _present(part: Parameter, variable: Variable | None) -> bool:
-    """Return whether the parameter counts as set; an unknown text counts as not empty."""
-    if variable is None:
-        return False
-    return not (part.operator.startswith(":") and variable.scalar.empty is True)
+def _absent(part: Parameter, variable: Variable | None) -> bool:
+    """Return whether the parameter counts as unset; an unknown text counts as not empty."""
+    return variable is None or (part.operator.startswith(":") and variable.scalar.empty is True)
 
 
+_ALTERNATE: Final = (":+", "+")
 _Default = Callable[["Expander", "Source", "Parameter", str, Variable | None], Resolved]
 _DEFAULTS: Final[dict[str, _Default]] = {
     ":-": _default, "-": _default, ":=": _assign_default, "=": _assign_default,
-    ":+": _alternate, "+": _alternate, ":?": _insist, "?": _insist,
+    ":?": _insist, "?": _insist,
 }  # fmt: skip
+"""What stands for a parameter that is absent."""
 
 
 def _transformed(
@@ -233,7 +232,7 @@ def _transformed(
     changed = _change(expander, source, part, text)
     if changed is None:
         return _unknown(name)
-    return Value((changed,) if changed else (), value.overridable_by, value.undecided)
+    return value.with_text(changed)
 
 
 def _change(expander: Expander, source: Source, part: Parameter, text: str) -> str | None:

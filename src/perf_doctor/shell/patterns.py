@@ -1,15 +1,16 @@
-"""Shell patterns: matching, stripping and replacing, in time linear in text × pattern.
+"""Shell patterns: matching and stripping, in time linear in text × pattern, and replacing.
 
-A pattern is a list of tokens; quoted text is literal. Extended globs are not patterns here:
-no launch script uses one.
+Replacing may look for the pattern at every character; what takes too long is given up. A
+pattern is a list of tokens; quoted text is literal. Extended globs are not patterns here: no launch
+script uses one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from perf_doctor.frozen import frozen
 from perf_doctor.shell.limits import MAX_PATTERN_WORK, MAX_VALUE_CHARS, TooMuch
 
 _CLASSES = {
@@ -18,7 +19,7 @@ _CLASSES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bracket:
     """``[…]``: single characters, ranges and named classes, perhaps negated."""
 
@@ -77,7 +78,7 @@ def _compile_unquoted(text: str, tokens: list[Token]) -> None:
 def _bracket(text: str, at: int) -> tuple[Bracket, int] | None:
     """Return the bracket that opens at ``at`` and the offset of its end."""
     at += 1
-    negated = text[at : at + 1] in ("!", "^") and bool(text[at : at + 1])
+    negated = text[at : at + 1] in ("!", "^")
     at += negated
     characters: set[str] = set()
     ranges: list[tuple[str, str]] = []

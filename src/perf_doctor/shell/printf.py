@@ -7,7 +7,7 @@ from typing import Final
 
 from perf_doctor.shell.limits import MAX_WORDS
 from perf_doctor.shell.model import Unknown
-from perf_doctor.shell.values import Value, join, literal
+from perf_doctor.shell.values import EMPTY, Value, join, literal
 
 _DIRECTIVE: Final = (
     r"%(?P<flags>[-+ 0#]*)(?P<width>\d{0,3})(?:\.(?P<precision>\d{0,3}))?(?P<kind>.)"
@@ -96,7 +96,7 @@ def _directive(match: re.Match[str], argument: Value | None) -> Value | None:
     kind = match["kind"]
     width, left = int(match["width"] or 0), "-" in match["flags"]
     if kind in "sb":
-        value = argument if argument is not None else literal("")
+        value = argument if argument is not None else EMPTY
         known = value.known
         if known is None:
             return value if not width else None
@@ -108,7 +108,7 @@ def _directive(match: re.Match[str], argument: Value | None) -> Value | None:
         if match["precision"] is not None:
             known = known[: int(match["precision"] or 0)]
         padded = known.ljust(width) if left else known.rjust(width)
-        return Value((padded,) if padded else (), value.overridable_by, value.undecided)
+        return value.with_text(padded)
     if kind in "dixXo":
         return _number(match, argument, width)
     return None
@@ -131,5 +131,4 @@ def _number(match: re.Match[str], argument: Value | None, width: int) -> Value |
     plain = format(number, f"{sign}{zero}{width or ''}{kind}")
     if "-" in flags:
         plain = format(number, sign + kind).ljust(width)
-    mark = argument if argument is not None else Value()
-    return Value((plain,), mark.overridable_by, mark.undecided)
+    return (argument if argument is not None else EMPTY).with_text(plain)

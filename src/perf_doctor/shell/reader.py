@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import thread_time
 
+from perf_doctor.frozen import frozen
 from perf_doctor.shell.files import Files, Library, decode, tree_root
 from perf_doctor.shell.interpreter import FindProgram, Interpreter
 from perf_doctor.shell.limits import (
@@ -16,7 +17,7 @@ from perf_doctor.shell.limits import (
     LimitReached,
     ScriptError,
 )
-from perf_doctor.shell.model import Note, Place, Run, Script
+from perf_doctor.shell.model import Note, Run, Script
 from perf_doctor.shell.source import Source
 from perf_doctor.shell.state import State
 from perf_doctor.shell.status import LoopControl, Returned, ScriptEnd
@@ -27,7 +28,7 @@ _OTHER = "other"
 """Stands for any text that a script does not compare with."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """What a script finds around it.
 
@@ -96,10 +97,10 @@ class _Reading:
 
         "Other than what it is compared with" counts only where it leads to another command.
         """
-        first = self._interpret({}, {})
+        first = self._interpret({}, set())
         runs = [_as_run(first, None)]
         seen = {_signature(runs[0])}
-        places: set[Place] = set()
+        places = {launch.place for launch in runs[0].launches}
         for condition, names, forced in self._alternatives(first):
             if len(runs) >= MAX_RUNS or thread_time() > self.deadline:
                 runs[0] = _with_note(
@@ -107,33 +108,31 @@ class _Reading:
                 )
                 break
             run = _as_run(self._interpret(names, forced), condition)
-            places |= {launch.place for launch in runs[-1].launches}
             elsewhere = any(launch.place not in places for launch in run.launches)
             if _OTHER in names.values() and not elsewhere:
                 continue
             if run.launches and (signature := _signature(run)) not in seen:
                 seen.add(signature)
                 runs.append(run)
+                places |= {launch.place for launch in run.launches}
         return runs
 
     def _alternatives(
         self, first: Interpreter
-    ) -> Iterator[tuple[str, dict[str, str], dict[tuple[str, int], bool]]]:
+    ) -> Iterator[tuple[str, dict[str, str], set[tuple[str, int]]]]:
         """Yield (condition, names to set, branches to turn) for the ways not taken."""
         for name, text in list(first.trace.literals)[: 2 * MAX_RUNS]:
             if name not in self.surroundings.environment and name != "#":
                 shown = f"${name}" if name.isdigit() else name
-                yield f"{shown}={text}", {name: text}, {}
-                yield f"{shown} other than {text}", {name: _OTHER}, {}
+                yield f"{shown}={text}", {name: text}, set()
+                yield f"{shown} other than {text}", {name: _OTHER}, set()
         relevant = first.relevant | ({*range(len(first.branches))} if not first.launches else set())
         branches = list(first.branches)
         for site in sorted(relevant)[:MAX_RUNS]:
             path, offset, text = branches[site]
-            yield f"{text} decided the other way", {}, {(path, offset): True}
+            yield f"{text} decided the other way", {}, {(path, offset)}
 
-    def _interpret(
-        self, names: Mapping[str, str], forced: Mapping[tuple[str, int], bool]
-    ) -> Interpreter:
+    def _interpret(self, names: Mapping[str, str], forced: set[tuple[str, int]]) -> Interpreter:
         interpreter = Interpreter(
             self.files, self._state(names), self.find_program, forced, self.deadline
         )
@@ -187,8 +186,8 @@ def _as_run(interpreter: Interpreter, condition: str | None) -> Run:
         notes.append(Note(f"the script insists on {named}; give a value with --env or --arg"))
     if len(notes) > MAX_NOTES:
         notes = [*notes[:MAX_NOTES], Note(f"{len(notes) - MAX_NOTES} more notes are left out")]
-    arrays: dict[str, Place] = dict(interpreter.arrays)
-    return Run(tuple(interpreter.launches), condition, tuple(notes), required, arrays)
+    launches, arrays = tuple(interpreter.launches), dict(interpreter.arrays)
+    return Run(launches, condition, tuple(notes), required, arrays)
 
 
 def _with_note(run: Run, text: str) -> Run:

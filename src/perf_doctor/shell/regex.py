@@ -15,8 +15,9 @@ _PIECE: Final = (
 )
 _CLASSES: Final = {"[:digit:]": "0-9", "[:alpha:]": "A-Za-z", "[:alnum:]": "A-Za-z0-9",
                    "[:upper:]": "A-Z", "[:lower:]": "a-z", "[:space:]": r"\s"}  # fmt: skip
-_MAX_TEXT: Final = 400
+_MAX_TEXT_CHARS: Final = 400
 _MAX_REPEATS: Final = 2
+"""Two repeats, tried from every character: the time is at most cubic in a short text."""
 
 
 def search(pieces: Iterable[tuple[str, bool]], text: str) -> tuple[str, ...] | bool | None:
@@ -30,7 +31,7 @@ def search(pieces: Iterable[tuple[str, bool]], text: str) -> tuple[str, ...] | b
         if translated is None:
             return None
         pattern += translated
-    if len(text) > _MAX_TEXT or len(re.findall(r"(?<!\\)[*+]", pattern)) > _MAX_REPEATS:
+    if len(text) > _MAX_TEXT_CHARS or len(re.findall(r"(?<!\\)[*+]", pattern)) > _MAX_REPEATS:
         return None
     try:
         match = re.search(pattern, text, re.ASCII)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from perf_doctor.shell.limits import MAX_NOTES
 from perf_doctor.shell.model import Note, Place, Unknown
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from perf_doctor.shell.source import Source
 
+T = TypeVar("T")
 MACHINE_NAMES = frozenset(
     {"HOME", "USER", "LOGNAME", "PATH", "SHELL", "TERM", "HOSTNAME", "UID", "EUID", "PPID",
      "RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID", "HOSTTYPE",
@@ -165,3 +166,11 @@ class Trace:
     def look_at(self, names: Iterable[str]) -> None:
         """Remember the names whose absence or default a condition saw."""
         self.looked_at.update(dict.fromkeys(names))
+
+    def seen_by(self, run: Callable[[], T]) -> tuple[T, tuple[str, ...]]:
+        """Return what ``run`` returns and the names it looked at."""
+        before, self.looked_at = self.looked_at, {}
+        result = run()
+        names = tuple(self.looked_at)
+        self.looked_at = {**before, **self.looked_at}
+        return result, names

@@ -26,8 +26,6 @@ SUCCESS: Final = Status(True)
 FAILURE: Final = Status(False)
 MISUSE: Final = Status(False, failure=2)
 ASSUMED: Final = Status(True, "command")
-
-
 UNDECIDED: Final = Status(False, "test")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from perf_doctor.shell.simple import here_string, run_simple
 from perf_doctor.shell.status import SUCCESS, Status
-from perf_doctor.shell.values import Value, join, literal
+from perf_doctor.shell.values import EMPTY, Value, join, literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +110,7 @@ def _heredoc(interpreter: Interpreter, source: Source, redirect: Node) -> Value:
     bodies = [child for child in redirect.children if child.type == "heredoc_body"]
     starts = [child for child in redirect.children if child.type == "heredoc_start"]
     if not bodies:
-        return literal("")
+        return EMPTY
     body = bodies[0]
     if starts and any(mark in source.slice(starts[0]) for mark in "'\"\\"):
         value = literal(source.slice(body))

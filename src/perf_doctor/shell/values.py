@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
+from perf_doctor.frozen import frozen
 from perf_doctor.shell.limits import MAX_VALUE_CHARS
 from perf_doctor.shell.model import Place, Unknown
 
 Parts = tuple[str | Unknown, ...]
+Kind = Literal["", "i", "A"]
 
 
 class Origin(NamedTuple):
@@ -63,6 +65,10 @@ class Value(NamedTuple):
         if not self.unknown:
             return True
         return False if any(part.required for part in self.unknown) else None
+
+    def with_text(self, text: str) -> Value:
+        """Return a text made from this one: it comes from the same defaults and branches."""
+        return Value((text,) if text else (), self.overridable_by, self.undecided)
 
 
 EMPTY = Value()
@@ -145,7 +151,7 @@ class Element(NamedTuple):
         return Value(value.parts, value.overridable_by, value.undecided, origin)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable:
     """A shell variable: a scalar, or an array when ``elements`` is not None.
 
@@ -156,7 +162,7 @@ class Variable:
     elements: tuple[Element, ...] | None = None
     place: Place | None = None
     exported: bool = False
-    kind: Literal["", "i", "A"] = ""
+    kind: Kind = ""
 
     @property
     def scalar(self) -> Value:
