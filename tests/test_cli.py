@@ -120,6 +120,25 @@ def test_the_other_launch_is_told_on_standard_error(capsys: Capture) -> None:
     assert "MODE=async" not in told.out
 
 
+def test_a_script_is_named_once_in_a_note(capsys: Capture) -> None:
+    assert main([BRANCHED, CLEAN]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    [line] = [line for line in lines if "holds another launch" in line]
+    assert line.startswith(f"perf-doctor: {BRANCHED}: the script holds another launch (MODE=async)")
+    assert line.count(BRANCHED) == 1
+
+
+def test_estimates_have_the_shape_of_reports(capsys: Capture) -> None:
+    assert main(["estimate", "--format", "json", CLEAN]) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert main(["estimate", "--format", "json", CLEAN, BROKEN]) == 0
+    several = json.loads(capsys.readouterr().out)
+    assert set(several) == {"schema_version", "tool", "reports"}
+    assert several["reports"][0] == one
+    assert one["script"] == CLEAN
+    assert several["schema_version"] == one["schema_version"] == "1"
+
+
 def test_the_report_goes_to_a_file(tmp_path: Path, capsys: Capture) -> None:
     target = tmp_path / "report.md"
     assert main([CLEAN, "-o", str(target)]) == 0

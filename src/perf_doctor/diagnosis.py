@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from perf_doctor.estimate.memory import MemoryEstimate
+from perf_doctor.estimate.time import TimeEstimate
+from perf_doctor.estimate.time_job import Given
 from perf_doctor.frozen import frozen
 from perf_doctor.launch.comments import contradictions
 from perf_doctor.launch.environment import job_environment
@@ -27,9 +29,7 @@ from perf_doctor.shell.files import Library, read_text, tree_root
 from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Command, Note, Place, Run, Script
 from perf_doctor.shell.reader import STDIN_NAME, Surroundings, read_script
-
-if TYPE_CHECKING:
-    from perf_doctor.estimate.time import TimeEstimate
+from perf_doctor.wording import counted
 
 MAX_LAUNCHES: Final = 8
 """A script with more launches than this is generated, or hostile; the first ones are diagnosed."""
@@ -76,7 +76,7 @@ class Diagnosis:
     ``job`` is what the rules were asked about. ``condition`` is None for the launch that bash
     reaches by default; ``variants`` holds the other launches of the script, each with its
     condition. ``notes`` tell how the script was read. ``redactor`` must see every text of the
-    script before it is printed. ``lengths`` are those that the user knows.
+    script before it is printed.
     """
 
     script: str
@@ -87,7 +87,6 @@ class Diagnosis:
     judgements: tuple[Judgement, ...]
     notes: tuple[Note, ...]
     redactor: Redactor
-    lengths: tuple[float | None, float | None, float | None] = (None, None, None)
     variants: tuple[Diagnosis, ...] = ()
 
     @property
@@ -97,17 +96,8 @@ class Diagnosis:
 
     @property
     def time(self) -> TimeEstimate:
-        """The estimate of a step's seconds, worked out when it is asked for.
-
-        One that fails costs nobody the rest of the report.
-        """
-        from perf_doctor.estimate.time import TimeEstimate, estimate_time  # noqa: PLC0415
-        from perf_doctor.estimate.time_job import Given  # noqa: PLC0415
-
-        try:
-            return estimate_time(self.plan, self.memory, lengths=Given(*self.lengths))
-        except Exception as error:
-            return TimeEstimate(unknown=f"the estimate failed ({type(error).__name__})")
+        """The estimate of a step's seconds."""
+        return self.job.time
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -163,7 +153,7 @@ class Doctor:
         first, *others = (self._launch(script, *launch) for launch in launches[:MAX_LAUNCHES])
         left_out = len(launches) - MAX_LAUNCHES
         if left_out > 0:
-            note = Note(f"the script holds {left_out} more launches, which are left out")
+            note = Note(f"the script holds {counted(left_out, 'further launch')}, left out here")
             first = replace(first, notes=(*first.notes, note))
         return replace(first, variants=tuple(others))
 
@@ -201,6 +191,11 @@ class Doctor:
             unpassed=_unpassed(run),
             replan=planned,
             host_ram_gb=self.options.host_ram_gb,
+            lengths=Given(
+                self.options.mean_response_len,
+                self.options.response_len_sigma,
+                self.options.prompt_len,
+            ),
         )
         remarks = Remarks(trainer.argv, script.comments)
         judgements = remarks.heed(compared(judge(self.catalog, job), plan))
@@ -215,11 +210,6 @@ class Doctor:
             trainer=trainer,
             plan=plan,
             job=job,
-            lengths=(
-                self.options.mean_response_len,
-                self.options.response_len_sigma,
-                self.options.prompt_len,
-            ),
             judgements=judgements,
             notes=(*run.notes, *said),
             redactor=Redactor(

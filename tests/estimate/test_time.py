@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from perf_doctor.estimate.efficiencies import EFFICIENCIES
 from perf_doctor.estimate.lengths import Lengths, distribution
 from perf_doctor.estimate.memory import estimate_memory
-from perf_doctor.estimate.time import estimate_time, step_line, timeline
+from perf_doctor.estimate.time import estimate_time
 from perf_doctor.estimate.time_job import Given
+from perf_doctor.estimate.time_text import step_line, timeline
 
 
 def seconds(words: str = "", **kind: object) -> float:
@@ -45,7 +46,7 @@ def test_every_mode_has_an_estimate_with_an_interval(
     for phase in found.phases.values():
         assert 0 <= phase.low <= phase.expected <= phase.high
     assert step_line(found).startswith("Step: ")
-    assert len(timeline(found)) == len(found.phases)
+    assert len(list(timeline(found))) >= len(found.phases)
 
 
 def test_known_lengths_narrow_the_interval_and_leave_no_assumption() -> None:
@@ -63,7 +64,7 @@ def test_a_card_without_published_rates_has_no_estimate() -> None:
     found = estimate_time(plan_of("--colocate", gpu="P800"))
     assert found.step_s is None
     assert "not known" in step_line(found)
-    assert timeline(found) == []
+    assert list(timeline(found)) == []
 
 
 @given(mean=st.floats(50, 8000), sigma=st.floats(0.1, 1.5), cap=st.integers(256, 16384))

@@ -13,9 +13,11 @@ from syrupy.assertion import SnapshotAssertion
 from contract import REPORT_SCHEMA
 from perf_doctor.diagnosis import Doctor
 from perf_doctor.report.document import document, json_report
+from perf_doctor.report.flags import changed_flags
 from perf_doctor.report.markdown import MAX_CHARS, markdown_report
 from perf_doctor.report.notes import notes
 from perf_doctor.report.show import show_report
+from perf_doctor.report.top_action import top_action
 
 PROJECT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted(
@@ -85,6 +87,29 @@ def test_several_reports_are_a_list(doctor: Doctor) -> None:
     report = json.loads(json_report([doctor.diagnose(script) for script in EXAMPLES[:2]]))
     assert [one["script"] for one in report["reports"]] == EXAMPLES[:2]
     assert set(report) == {"schema_version", "tool", "reports"}
+
+
+@pytest.mark.parametrize("script", EXAMPLES)
+def test_the_top_action_is_flags_to_copy_and_the_same_in_every_format(
+    script: str, doctor: Doctor
+) -> None:
+    diagnosis = doctor.diagnose(script)
+    summary = document(diagnosis)["summary"]
+    told = str(summary["top_action"])  # type: ignore[index]
+    shown = markdown_report(diagnosis).rstrip("\n").rpartition("**Top action:** ")[2]
+    first = next(iter(diagnosis.findings), None)
+    if first is None or first.severity == "info":
+        assert told == shown == "none needed"
+        return
+    flags = changed_flags(first.fix.changes)
+    assert told == f"{flags or first.fix.text} ({first.rule})"
+    assert shown == (f"`{flags}` ({first.rule})" if flags else told)
+
+
+def test_the_examples_show_a_top_action_of_every_kind(doctor: Doctor) -> None:
+    actions = [top_action(doctor.diagnose(script)) for script in EXAMPLES]
+    assert None in actions
+    assert {bool(action.flags) for action in actions if action} == {True, False}
 
 
 def test_every_rule_has_a_verdict_and_a_sentence(doctor: Doctor) -> None:

@@ -194,6 +194,7 @@ def test_the_trace_names_every_part_and_its_value():
         ("a in (b, 1)", 7, "a list may hold numbers and text only", None),
         ("a > 9223372036854775809", 5, "a number beyond 2^63", None),
         ("a > 1e400", 5, "a number beyond 2^63", None),
+        ("counted(a, name) == 'x'", 12, "words in quotes are needed here", None),
         ("a > 1j", 5, "1j is not part of an expression", None),
         ("a > 'x\\n'", 7, "is not part of an expression", None),
         ("a >", 4, "invalid syntax", None),

@@ -123,7 +123,7 @@ def test_the_gpus_nobody_uses_go_to_the_engines():
     "advantages": [1, 0]}'"""
     finding = judged(words, "R-C63").finding
     assert finding.cost.text == (
-        "2 of 8 GPUs are set aside for actor_fwd, which this job never starts."
+        "The job sets 2 of 8 GPUs aside for actor_fwd, which it never starts."
     )
     assert finding.fix.changes.set == {
         "--resource": '{"actor": [1, 4], "rollout": [1, 4], "advantages": [1, 0]}'

@@ -1,7 +1,11 @@
 """Prose with values in it, and the flag changes of a fix."""
 
+import re
+from itertools import pairwise
+
 import pytest
 
+from perf_doctor.rules.load import load_rules
 from perf_doctor.rules.position import RuleError, located
 from perf_doctor.rules.template import changes, parse_patch, parse_template, show
 from perf_doctor.shell.model import Unknown
@@ -46,6 +50,35 @@ class Scope:
 )
 def test_values_read_as_in_prose(value, text):
     assert show(value) == text
+
+
+def test_a_full_path_is_shown_straight():
+    assert show("/work/tree/scripts/../../data/./x.parquet") == "`/work/data/x.parquet`"
+    assert show("data/../x") == "`data/../x`"
+
+
+def test_a_number_goes_with_its_noun():
+    template = parse_template(located('{counted(n, "actor GPU")}, {counted(p, "process")}'))
+    assert template.fill(Scope(n=1, p=1)) == "1 actor GPU, 1 process"
+    assert template.fill(Scope(n=8.0, p=0)) == "8 actor GPUs, 0 processes"
+    assert template.fill(Scope(n=None, p=Unknown("P", "unset"))) == "not given, `${P}`"
+
+
+COUNTABLE = (
+    "GPUs|nodes|processes|stages|layers|steps|samples|prompts|answers|micro-batches|engines|"
+    "windows|words|heads|experts|slices|ranks|devices|requests|chunks"
+)
+
+
+def test_no_rule_puts_a_bare_number_before_a_noun_in_the_plural():
+    bare = re.compile(rf"(?!spans |the )([a-z-]+ ){{0,2}}({COUNTABLE})\b")
+    for rule in load_rules().rules:
+        for template in (rule.cost, rule.fix, *(case.cost for case in rule.cases)):
+            parts = template.parts if template else ()
+            for hole, text in pairwise(parts):
+                if isinstance(hole, str) or not isinstance(text, str):
+                    continue
+                assert not bare.match(text.removeprefix(" ")), f"{rule.id}: {hole.text}{text}"
 
 
 def test_holes_are_filled_and_json_is_left_alone():

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perf_doctor.cli.arguments import Parser
-from perf_doctor.skill import install as skill
+from perf_doctor.cli.skill import run
 from perf_doctor.skill.install import FOLDERS, RECORD, install, project_root, skill_files, target
 
 FILES = {"SKILL.md": b"one", "references/rules.md": b"two"}
@@ -34,9 +33,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(*words: str) -> int:
-    parser = Parser("perf-doctor skill")
-    skill.add_arguments(parser)
-    return skill.run(parser.parse_args(["install", *words]))
+    return run(["install", *words])
 
 
 def written(folder: Path) -> set[str]:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from math import nan
 from typing import Final, NoReturn
 
 from perf_doctor._version import __version__
+from perf_doctor.inert import inert, shortened
+from perf_doctor.rules.severity import WORST_FIRST
 
+_MOST_GPUS: Final = 1_000_000
 _MOST_GB: Final = 1_000_000
 _MOST_TOKENS: Final = 10_000_000
-LEVELS: Final = ("info", "warn", "critical")
+_LEAST_SIGMA, _MOST_SIGMA = 0.01, 3
+"""Of the logarithm of a length, no tokens: at 0.01 all responses are as long; at 3 one in six is
+e³ = 20 times the median or longer, so that nearly all are empty or at their limit. 0.8 is usual.
+"""
+_MAX_TOLD_CHARS: Final = 1_000
 _EPILOG: Final = """\
 commands:
   perf-doctor show SCRIPT           every resolved setting and where it came from
@@ -43,8 +52,9 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--version", action="version", version=f"perf-doctor {__version__}")
 
     def error(self, message: str) -> NoReturn:
-        """Print one line and exit with 2."""
-        self.exit(2, f"perf-doctor: {message}; try {self.prog} --help\n")
+        """Print one line, whatever the arguments hold, and exit with 2."""
+        told = shortened(inert(message), _MAX_TOLD_CHARS)
+        self.exit(2, f"perf-doctor: {told}; try {self.prog} --help\n")
 
 
 def diagnose_parser() -> Parser:
@@ -63,7 +73,7 @@ def diagnose_parser() -> Parser:
     parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
     parser.add_argument("--all", action="store_true", help="show every finding, however many")
     parser.add_argument(
-        "--fail-on", choices=(*reversed(LEVELS), "never"), default="critical",
+        "--fail-on", choices=(*WORST_FIRST, "never"), default="critical",
         help="exit with 1 when a finding is at least this severe (default critical)",
     )  # fmt: skip
     return parser
@@ -93,10 +103,15 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpu", metavar="NAME", help="the card, perhaps with its memory: H20-141GB (default H20)"
     )
-    parser.add_argument("--gpus-per-node", type=_positive, metavar="N", help="GPUs of a machine")
+    parser.add_argument(
+        "--gpus-per-node",
+        type=_number(1, _MOST_GPUS, "GPUs", whole=True),
+        metavar="N",
+        help="GPUs of a machine",
+    )
     parser.add_argument(
         "--host-ram",
-        type=_gigabytes,
+        type=_number(1, _MOST_GB, "GB"),
         metavar="GB",
         help="memory of a node in GB (unknown without it)",
     )
@@ -115,12 +130,14 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
 
 def add_lengths(parser: argparse.ArgumentParser) -> None:
     """Add what is known of sequence lengths; the defaults are named as assumptions."""
-    for option, what in (
-        ("--mean-response-len", "mean tokens of a response"),
-        ("--response-len-sigma", "spread of the logarithm of a response's length"),
-        ("--prompt-len", "mean tokens of a prompt"),
+    tokens = _number(1, _MOST_TOKENS, "tokens")
+    spread = _number(_LEAST_SIGMA, _MOST_SIGMA)
+    for option, kind, what in (
+        ("--mean-response-len", tokens, "mean tokens of a response"),
+        ("--response-len-sigma", spread, "spread of the logarithm of a response's length"),
+        ("--prompt-len", tokens, "mean tokens of a prompt"),
     ):
-        parser.add_argument(option, type=_above_zero, metavar="N", help=what)
+        parser.add_argument(option, type=kind, metavar="N", help=what)
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
@@ -157,25 +174,23 @@ def _rule_ids(text: str) -> tuple[str, ...]:
     return tuple(part.strip().upper() for part in text.split(",") if part.strip())
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
+def _number(
+    least: float, most: float, unit: str = "", *, whole: bool = False
+) -> Callable[[str], float]:
+    """Return what reads a number between two bounds, both included; text and NaN are neither."""
 
+    def read(text: str) -> float:
+        try:
+            number = int(text) if whole else float(text)
+        except ValueError:
+            number = nan
+        if not least <= number <= most:
+            kind = "a whole number" if whole else "a number"
+            wanted = f"must be {kind} from {least:,} to {most:,} {unit}".rstrip()
+            raise argparse.ArgumentTypeError(f"{wanted}, not {shortened(text, 40)!r}")
+        return number
 
-def _above_zero(text: str) -> float:
-    number = float(text)
-    if not 0 < number <= _MOST_TOKENS:
-        raise argparse.ArgumentTypeError(f"must lie above 0 and at most at {_MOST_TOKENS}")
-    return number
-
-
-def _gigabytes(text: str) -> float:
-    number = float(text)
-    if not 1 <= number <= _MOST_GB:
-        raise argparse.ArgumentTypeError(f"must lie between 1 and {_MOST_GB} GB")
-    return number
+    return read
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from perf_doctor.cli.arguments import LEVELS
+from perf_doctor.cli.output import complain, put
 from perf_doctor.diagnosis import Diagnosis, Doctor, Options
-from perf_doctor.inert import inert
 from perf_doctor.plan.gpu import UnknownGpuError
 from perf_doctor.report.notes import notes
 from perf_doctor.rules.model import CatalogError
+from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.shell.files import shell_files
 from perf_doctor.shell.limits import MAX_FILE_BYTES, ScriptError
 from perf_doctor.shell.reader import STDIN_NAME
@@ -101,9 +101,9 @@ def _scripts(path: str) -> Iterator[tuple[str, bytes | None]]:
 def _tell_notes(diagnoses: Sequence[Diagnosis]) -> None:
     """Tell on standard error how the scripts were read; several are named."""
     for diagnosis in diagnoses:
-        named = f"{inert(diagnosis.script)}: " if len(diagnoses) > 1 else ""
+        named = f"{diagnosis.script}: " if len(diagnoses) > 1 else ""
         for note in notes(diagnosis):
-            print(f"perf-doctor: {named}{note}", file=sys.stderr)
+            complain(f"{named}{note}")
 
 
 def _render(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, command: str) -> str:
@@ -123,8 +123,7 @@ def _render(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, comma
 def write(text: str, arguments: argparse.Namespace) -> bool:
     """Print the report or write it to the file; False when that cannot be done."""
     if arguments.output is None:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
+        put(text)
         return True
     target = arguments.output
     if any(os.path.realpath(path) == os.path.realpath(target) for path in arguments.scripts):
@@ -139,13 +138,8 @@ def write(text: str, arguments: argparse.Namespace) -> bool:
     return True
 
 
-def complain(message: str) -> None:
-    """Print one line on standard error."""
-    print(f"perf-doctor: {inert(message)}", file=sys.stderr)
-
-
 def _fails(diagnoses: Sequence[Diagnosis], level: str) -> bool:
     if level == "never":
         return False
-    wanted = LEVELS[LEVELS.index(level) :]
+    wanted = WORST_FIRST[: WORST_FIRST.index(level) + 1]
     return any(diagnosis.count(severity) for diagnosis in diagnoses for severity in wanted)

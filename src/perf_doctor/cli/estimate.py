@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from perf_doctor.cli.arguments import Parser, add_lengths, add_output, add_scripts, add_surroundings
 from perf_doctor.cli.diagnose import doctor_for, read_all, write
 from perf_doctor.diagnosis import Diagnosis
-from perf_doctor.report.document import estimate_document
+from perf_doctor.report.document import json_estimate
 from perf_doctor.report.estimates import estimate_report
 
 
@@ -40,5 +39,4 @@ def _parser() -> Parser:
 def _text(diagnoses: list[Diagnosis], arguments: argparse.Namespace) -> str:
     if arguments.format == "text":
         return "\n".join(estimate_report(one, explained=arguments.explain) for one in diagnoses)
-    documents = [estimate_document(one, explained=arguments.explain) for one in diagnoses]
-    return json.dumps(documents[0] if len(documents) == 1 else documents, indent=2) + "\n"
+    return json_estimate(diagnoses, explained=arguments.explain)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from perf_doctor.cli.arguments import Parser, add_catalog, add_surroundings, path
-from perf_doctor.cli.diagnose import complain, doctor_for, read_all
-from perf_doctor.inert import inert
+from perf_doctor.cli.diagnose import doctor_for, read_all
+from perf_doctor.cli.output import complain, say
 from perf_doctor.rules.explain import explain
 from perf_doctor.rules.reference import find_rule
 from perf_doctor.shell.limits import ScriptError
@@ -29,6 +29,6 @@ def run(words: list[str]) -> int:
     diagnoses, failed = read_all(doctor, [arguments.script])
     for diagnosis in diagnoses:
         judgement = next(one for one in diagnosis.judgements if one.rule == rule.id)
-        for line in explain(rule, diagnosis.job, judgement):
-            print(inert(diagnosis.redactor.redact(line)))
+        told = explain(rule, diagnosis.job, judgement)
+        say(*(diagnosis.redactor.redact(line) for line in told))
     return 2 if failed else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perf_doctor.cli.arguments import Parser
+from perf_doctor.cli.output import say
 from perf_doctor.plan.gpu import known_gpus
 
 
@@ -12,5 +13,5 @@ def run(words: list[str]) -> int:
     for gpu in known_gpus():
         usable = "?" if gpu.usable_gib is None else f"{gpu.usable_gib:.1f}"
         tflops = "?" if gpu.bf16_tflops is None else f"{gpu.bf16_tflops:.0f}"
-        print(f"{gpu.label:<18} {usable:>6} GiB usable  {tflops:>5} bf16 TFLOPS  {gpu.vendor}")
+        say(f"{gpu.label:<18} {usable:>6} GiB usable  {tflops:>5} bf16 TFLOPS  {gpu.vendor}")
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from perf_doctor.cli.arguments import Parser, path
-from perf_doctor.cli.diagnose import complain
+from perf_doctor.cli.output import complain, say
 from perf_doctor.rules.built_in import built_in_text
 from perf_doctor.rules.examples import run_examples
 from perf_doctor.rules.load import load_rules
@@ -69,22 +69,21 @@ def _add_catalogs(parser: argparse.ArgumentParser, option: str | None = None) ->
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    for line in list_lines(load_rules(arguments.rules).rules):
-        print(line)
+    say(*list_lines(load_rules(arguments.rules).rules))
     return 0
 
 
 def _show(arguments: argparse.Namespace) -> int:
     rule = find_rule(arguments.id, load_rules(arguments.rules).rules)
     text, name = built_in_text()
-    print(section(rule, text if rule.place.file == name else read_text(rule.place.file)), end="")
+    say(section(rule, text if rule.place.file == name else read_text(rule.place.file)))
     return 0
 
 
 def _lint(arguments: argparse.Namespace) -> int:
     catalog = load_rules(arguments.rules)
     unjudged = sum(not rule.cases for rule in catalog.rules)
-    print(f"{len(catalog.rules)} rules, {unjudged} of them for a reader to judge: nothing wrong")
+    say(f"{len(catalog.rules)} rules, {unjudged} of them for a reader to judge: nothing wrong")
     return 0
 
 
@@ -97,11 +96,11 @@ def _test(arguments: argparse.Namespace) -> int:
             continue
         wrong += 1
         place, kind = outcome.example.place, "fires" if outcome.example.fires else "quiet"
-        print(
+        say(
             f"{place.file}:{place.line}: {outcome.rule.id} must be {kind}, but is "
             f"{outcome.judgement.verdict}: {outcome.judgement.reason}"
         )
-    print(f"{total - wrong} passed, {wrong} failed")
+    say(f"{total - wrong} passed, {wrong} failed")
     return int(wrong > 0)
 
 
@@ -110,16 +109,17 @@ def _asked_for(catalog: Catalog, files: list[str]) -> Catalog:
     if not files:
         return catalog
     own = tuple(rule for rule in catalog.rules if rule.place.file in files)
-    return Catalog(own, catalog.base_jobs)
+    others = tuple(rule for rule in catalog.rules if rule.place.file not in files)
+    return Catalog(own, catalog.base_jobs, others)
 
 
 def _facts(_arguments: argparse.Namespace) -> int:
-    print(facts_page(), end="")
+    say(facts_page())
     return 0
 
 
 def _new(arguments: argparse.Namespace) -> int:
-    print(template(arguments.series, load_rules(arguments.rules).rules), end="")
+    say(template(arguments.series, load_rules(arguments.rules).rules))
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from perf_doctor.cli.arguments import Parser, path
-from perf_doctor.cli.diagnose import complain
+from perf_doctor.cli.output import complain, say
 from perf_doctor.data import table
 from perf_doctor.estimate.accuracy import as_json, as_text
 from perf_doctor.estimate.points import Point
@@ -33,9 +33,9 @@ def run(words: list[str]) -> int:
         complain(str(error))
         return 2
     if arguments.format == "json":
-        print(json.dumps(as_json(judged), indent=2))
+        say(json.dumps(as_json(judged), indent=2))
     else:
-        print(as_text(judged))
+        say(as_text(judged))
     return 0
 
 

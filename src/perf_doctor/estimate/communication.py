@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from perf_doctor.estimate.activations import spread
 from perf_doctor.estimate.card import Card
-from perf_doctor.estimate.efficiencies import (
-    ALL_TO_ALL,
-    CP_EXPOSED,
-    DEEPEP,
-    DP_EXPOSED,
-    HOP_S,
-    LINK,
-    TP_EXPOSED,
-)
 from perf_doctor.estimate.shape import Mesh, Routed, Shape, Training
 
 
 def _rate(card: Card, ranks: int) -> float:
     """Bytes per second of a ring of ``ranks`` neighbours: NVLink inside a node, else network."""
-    return (card.nvlink if ranks <= card.domain else card.network) * LINK.expected
+    return (card.nvlink if ranks <= card.domain else card.network) * card.rates.link
 
 
-def tensor_parallel(shape: Shape, mesh: Mesh, card: Card, tokens: float) -> float:
+def tensor_parallel(training: Training, card: Card, tokens: float) -> float:
     """Return TP's seconds of one layer, forward; backward takes 1.5 times that with SP.
 
     Two gathers and two scatters (or two all-reduces) of 2·t·h·(tp − 1)/tp bytes.
     """
+    mesh, rates = training.mesh, card.rates
     if mesh.tp == 1:
         return 0.0
-    volume = 4 * 2 * tokens * shape.hidden * (mesh.tp - 1) / mesh.tp
-    return TP_EXPOSED.expected * (volume / _rate(card, mesh.tp) + 4 * HOP_S.expected)
+    volume = 4 * 2 * tokens * training.shape.hidden * (mesh.tp - 1) / mesh.tp
+    exposed = rates.tp_overlapped if training.tp_overlap else rates.tp_exposed
+    return exposed * (volume / _rate(card, mesh.tp) + 4 * card.rates.hop_s)
 
 
 def context_parallel(shape: Shape, mesh: Mesh, card: Card, tokens: float) -> float:
@@ -43,8 +36,8 @@ def context_parallel(shape: Shape, mesh: Mesh, card: Card, tokens: float) -> flo
     if shape.latent is not None:
         width = shape.heads * (shape.latent.qk_head_dim + shape.latent.v_head_dim) // 2
     volume = (mesh.cp - 1) * 4 * tokens * max(1.0, width / mesh.tp)
-    latency = 2 * (mesh.cp - 1) * HOP_S.expected
-    return CP_EXPOSED.expected * (volume / _rate(card, mesh.tp * mesh.cp) + latency)
+    latency = 2 * (mesh.cp - 1) * card.rates.hop_s
+    return card.rates.cp_exposed * (volume / _rate(card, mesh.tp * mesh.cp) + latency)
 
 
 def expert_parallel(training: Training, routed: Routed, card: Card, tokens: float) -> float:
@@ -59,16 +52,16 @@ def expert_parallel(training: Training, routed: Routed, card: Card, tokens: floa
         return 0.0
     volume = 2 * 2 * tokens * routed.top_k * shape.hidden / spread(mesh)
     inside = min(ranks, card.domain)
-    near = volume * (inside - 1) / ranks / (card.nvlink * LINK.expected)
+    near = volume * (inside - 1) / ranks / (card.nvlink * card.rates.link)
     far = volume * (ranks - inside) / ranks
     if training.deepep and far:
         nodes = ranks / inside
         met = (nodes - 1) * (1 - (1 - 1 / nodes) ** routed.top_k)
-        far = volume / routed.top_k * met / (card.network * DEEPEP.expected)
+        far = volume / routed.top_k * met / (card.network * card.rates.deepep)
     else:
-        far /= card.network * ALL_TO_ALL.expected
+        far /= card.network * card.rates.all_to_all
     seconds = training.imbalance.expected * (near + far)
-    return seconds + 4 * HOP_S.expected
+    return seconds + 4 * card.rates.hop_s
 
 
 def pipeline_hop(shape: Shape, mesh: Mesh, card: Card, tokens: float) -> float:
@@ -77,7 +70,7 @@ def pipeline_hop(shape: Shape, mesh: Mesh, card: Card, tokens: float) -> float:
         return 0.0
     volume = 2 * tokens * shape.hidden / spread(mesh)
     ranks = mesh.tp * mesh.cp * mesh.dense_shards // max(1, mesh.cp)
-    return volume / _rate(card, ranks * mesh.pp) + HOP_S.expected
+    return volume / _rate(card, ranks * mesh.pp) + card.rates.hop_s
 
 
 def gradients(
@@ -95,4 +88,4 @@ def gradients(
         if shards > 1 and held:
             volume = (gradient_bytes + 2.0) * held * (shards - 1) / shards
             seconds += volume / _rate(card, shards * near)
-    return seconds * (DP_EXPOSED.expected if overlap else 1.0)
+    return seconds * (card.rates.dp_exposed if overlap else 1.0)

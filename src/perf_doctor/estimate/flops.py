@@ -13,12 +13,20 @@ from perf_doctor.estimate.shape import Shape
 
 
 class LayerFlops(NamedTuple):
-    """One decoder layer, forward: per token, and ``pair`` per token and token attended to."""
+    """One decoder layer, forward: per token, and ``pair`` per token and token attended to.
+
+    ``outer`` and ``inner``: elements per token that dense matrix products read and write, of
+    which TP divides the inner ones. ``expert_outer`` and ``expert_inner``: of one expert.
+    """
 
     dense: float
     experts: float
     mlp: float
     pair: float
+    outer: float = 0.0
+    inner: float = 0.0
+    expert_outer: float = 0.0
+    expert_inner: float = 0.0
 
 
 @lru_cache(maxsize=256)
@@ -38,16 +46,33 @@ def layer_flops(shape: Shape, kind: Kind) -> LayerFlops:
         attention = hidden * (2 * qk + 2 * v + 2 * linear.value_heads) + v * hidden
         attention += linear.conv_kernel * (2 * qk + v)
         attention += 4 * linear.value_heads * linear.key_head_dim * linear.value_head_dim
+        outer, inner = 2.0 * hidden, 2.0 * qk + 3.0 * v
     else:
         attention = attention_matrices(shape).total
-        width = 2 * shape.head_dim if latent is None else latent.query_head_dim + latent.v_head_dim
+        outer, inner = 2.0 * hidden, (2.0 * shape.heads + 2.0 * shape.groups) * shape.head_dim
+        width = 2 * shape.head_dim
+        if latent is not None:
+            width = latent.query_head_dim + latent.v_head_dim
+            outer += hidden + 2.0 * (latent.q_lora_rank + latent.kv_lora_rank)
+            inner = float(shape.heads * (width + latent.qk_head_dim + latent.v_head_dim))
         pair = 2.0 * shape.heads * width
     if kind.moe and routed is not None:
         mlp = matrices * hidden * routed.shared_ffn + hidden * routed.experts
         experts = 2.0 * matrices * hidden * routed.ffn * routed.top_k
+        ffn, routed_ffn = routed.shared_ffn, routed.ffn
     else:
         mlp, experts = matrices * hidden * shape.ffn, 0.0
-    return LayerFlops(2.0 * (attention + mlp), experts, 2.0 * mlp, pair)
+        ffn, routed_ffn = shape.ffn, 0
+    return LayerFlops(
+        dense=2.0 * (attention + mlp),
+        experts=experts,
+        mlp=2.0 * mlp,
+        pair=pair,
+        outer=outer + (2.0 * hidden if ffn else 0.0),
+        inner=inner + matrices * ffn,
+        expert_outer=2.0 * hidden if routed_ffn else 0.0,
+        expert_inner=float(matrices * routed_ffn),
+    )
 
 
 @lru_cache(maxsize=256)

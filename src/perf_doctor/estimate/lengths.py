@@ -35,6 +35,11 @@ class Distribution(NamedTuple):
         """Mean length in tokens."""
         return sum(self.sixteenths) / len(self.sixteenths)
 
+    @property
+    def behind(self) -> float:
+        """Tokens that a response at work has generated, on average over time: Σl² ÷ 2Σl."""
+        return sum([one * one for one in self.sixteenths]) / (2 * sum(self.sixteenths))
+
     def longest(self, samples: float) -> float:
         """Return the longest of so many responses, as expected."""
         if samples <= 1:

@@ -182,7 +182,10 @@ class Batch(NamedTuple):
 
 
 class Training(NamedTuple):
-    """Everything that the memory of one training process depends on."""
+    """Everything that the memory of one training process depends on.
+
+    ``deepep`` and ``tp_overlap``, that user buffers hide TP's traffic, matter to time.
+    """
 
     shape: Shape
     mesh: Mesh
@@ -193,3 +196,4 @@ class Training(NamedTuple):
     frozen: Literal["nothing", "tower", "base"] = "nothing"
     adapter_parameters: float = 0.0
     deepep: bool = False
+    tp_overlap: bool = False

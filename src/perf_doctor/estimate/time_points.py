@@ -12,10 +12,12 @@ from perf_doctor.estimate.interval import Interval, exactly, independent_sum
 from perf_doctor.estimate.optimizer_time import optimizer_seconds
 from perf_doctor.estimate.parameters import count_stages, on_one_rank
 from perf_doctor.estimate.points import Point, Run, run_of
-from perf_doctor.estimate.spent import interval_of
+from perf_doctor.estimate.spent import Spent, interval_of
 from perf_doctor.estimate.train_time import Work, batch_time
 from perf_doctor.plan.gpu import UnknownGpuError, find_gpu
 
+# Elements of an attention head where a run states its hidden size alone.
+_HEAD_DIM = 128
 STEP_KINDS = ("train_time", "train_memory+time", "optimizer_offload")
 
 
@@ -51,10 +53,9 @@ def step_of(point: Point) -> Step | Skipped:
     card = card_named(str(point.get("gpu")))
     if card is None:
         return Skipped("its GPU is not a known card")
-    assumed: list[str] = []
-    if not point.get("mbs"):
-        point = {**point, "mbs": 1}
-        assumed.append("one sample per micro-batch")
+    if (point.get("extra") or {}).get("fsdp"):
+        return Skipped("runs fully sharded, which is not modelled")
+    point, assumed = _completed(point)
     run = run_of(point)
     if isinstance(run, str):
         return Skipped(run)
@@ -69,7 +70,7 @@ def step_of(point: Point) -> Step | Skipped:
         tokens=seq * float(point["mbs"]) / mesh.cp,
         micro_batches=max(1.0, samples / float(point["mbs"])),
         attended=seq / 2,
-        graphed="forced balance" in str(point.get("notes")),
+        graphed=_is_tuned(point),
     )
     measured = _measured_step(point, run, work, data * mesh.cp)
     if measured is None:
@@ -86,6 +87,31 @@ def step_of(point: Point) -> Step | Skipped:
     )
 
 
+def _completed(point: Point) -> tuple[Point, list[str]]:
+    """Return a point with what it leaves open and the estimate needs, and what was assumed."""
+    assumed = []
+    if not point.get("mbs"):
+        point = {**point, "mbs": 1}
+        assumed.append("one sample per micro-batch")
+    dims = point.get("dims") or {}
+    if dims.get("hidden") and not dims.get("heads"):
+        # The sizes of the heads multiply to the hidden size; how many there are changes little.
+        heads = max(1, int(dims["hidden"]) // _HEAD_DIM)
+        head_dim = int(dims["hidden"]) // heads
+        point = {**point, "dims": {**dims, "heads": heads, "head_dim": head_dim}}
+        assumed.append(f"heads of {head_dim}")
+    return point, assumed
+
+
+def _is_tuned(point: Point) -> bool:
+    """Tell whether a run is a tuned recipe: it forces balanced routing, or runs HybridEP.
+
+    These launch layers as CUDA graphs and send a token once per node.
+    """
+    said = str(point.get("notes") or "")
+    return any(name in said for name in ("forced balance", "force-balanced", "HybridEP"))
+
+
 def _as_run(point: Point, run: Run, assumed: list[str]) -> Run:
     """Return the run with what matters to time alone: dispatcher, routing, an uneven split.
 
@@ -98,14 +124,29 @@ def _as_run(point: Point, run: Run, assumed: list[str]) -> Run:
         shape = shape._replace(gated_mlp=False)
     if "natural routing" in said:
         imbalance = IMBALANCE
+    if not shape.mtp_layers:
+        shape = shape._replace(mtp_layers=int(point["dims"].get("mtp_layers") or 0))
+    batch = training.batch
+    if "no flash attention" in said or "narayanan" in str(point.get("id")):
+        batch = batch._replace(flash=False)
+    if any(narrow in str(point.get("dtype")) for narrow in ("fp8", "fp4")):
+        batch = batch._replace(quantized=True)
     split = said.partition(" layer split")[0].rsplit(" ", 1)[-1].split("/")
     if len(split) == mesh.pp and mesh.pp > 1 and all(part.isdecimal() for part in split):
         mesh = mesh._replace(stages=tuple(int(part) for part in split))
-    once_per_node = any(name in said for name in ("HybridEP", "DeepEP"))
+    source = str((point.get("source") or {}).get("repo"))
+    once_per_node = _is_tuned(point) or any(
+        name in said or name in source for name in ("HybridEP", "DeepEP", "ModelZoo")
+    )
     if shape.routed is not None and mesh.ep * mesh.etp > 8 and not once_per_node:
         assumed.append("experts reached by all-to-all, not DeepEP")
     changed = training._replace(
-        shape=shape, mesh=mesh, imbalance=imbalance, deepep=training.deepep or once_per_node
+        shape=shape,
+        mesh=mesh,
+        batch=batch,
+        imbalance=imbalance,
+        deepep=training.deepep or once_per_node,
+        tp_overlap="weak-scaling table" in said,
     )
     return replace(run, training=changed)
 
@@ -131,6 +172,21 @@ def _measured_step(point: Point, run: Run, work: Work, ranks: int) -> float | No
 
 def predict_step(step: Step) -> Interval:
     """Return the seconds of a training step."""
+    spent, optimizer = _parts(step)
+    experts = step.run.training.shape.routed is not None
+    return independent_sum(
+        exactly(0.0), interval_of(spent, step.card.family, experts=experts), optimizer
+    )
+
+
+def expected_step(step: Step) -> float:
+    """Return the expected seconds of a training step alone."""
+    spent, optimizer = _parts(step)
+    return spent.total + optimizer.expected
+
+
+def _parts(step: Step) -> tuple[Spent, Interval]:
+    """Return the passes over the batch and the optimizer step of the heaviest stage."""
     training = step.run.training
     spent = batch_time(training, step.card, step.work, train=True)
     counts = count_stages(training.shape, training.mesh.stages)
@@ -138,7 +194,4 @@ def predict_step(step: Step) -> Interval:
     optimizer = optimizer_seconds(
         training, step.card, heaviest, overlap=step.overlap, overlap_copies=step.overlap_copies
     )
-    experts = training.shape.routed is not None
-    return independent_sum(
-        exactly(0.0), interval_of(spent, step.card.family, experts=experts), optimizer
-    )
+    return spent, optimizer

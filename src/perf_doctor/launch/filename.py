@@ -8,6 +8,7 @@ facts: where flags disagree, the flags win.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from perf_doctor.frozen import frozen
 
@@ -28,6 +29,12 @@ _NODES = re.compile(r"(\d+)nodes?")
 # Headers are read in lower case.
 _HEADER_GPUS = re.compile(
     r"\b(\d+)\s*[x×*-]?\s*(?:[a-z]+\d+\s*)?(?:gpu|npu|xpu|klx|p800|cards?\b)|(\d+)\s*卡"
+)
+# Where a count of cards opens a list, the next ones need no unit: "8 cards train, 6 generate".
+# One with a unit of its own is counted above, or counts something else.
+_HEADER_PART = re.compile(
+    r"[a-z\s-]*(?:[,，、;+]\s*(?:and\s+)?|\band\s+)(\d+)\s+(?!(?:[gnx]pus?|klx|p800|cards?|nodes?"
+    r"|machines?|hosts?|steps?|epochs?|tokens?|samples?|prompts?|layers?|[gt]i?b)\b)(?=[a-z])"
 )
 _HEADER_NODES = re.compile(r"\b(\d+)[ -]*nodes?\b|(\d+)\s*机")
 _HEADER_MODE = re.compile(r"\b(fully[ _-]async|colocated?|hybrid)\b")
@@ -71,7 +78,7 @@ class Header:
 def read_header(text: str) -> Header:
     """Return the GPU and node counts of a header and the mode its title names."""
     text = text.lower()
-    gpus = tuple(int(a or b) for a, b in _HEADER_GPUS.findall(text))
+    gpus = tuple(count for found in _HEADER_GPUS.finditer(text) for count in _counts(text, found))
     nodes = _HEADER_NODES.search(text)
     modes = {_HEADER_MODES[match[:5]] for match in _HEADER_MODE.findall(text)}
     return Header(
@@ -79,6 +86,15 @@ def read_header(text: str) -> Header:
         nodes=int(next(filter(None, nodes.groups()))) if nodes else None,
         mode=modes.pop() if len(modes) == 1 else None,
     )
+
+
+def _counts(text: str, first: re.Match[str]) -> Iterator[int]:
+    """Yield a count of cards and those that follow it in a list."""
+    yield int(first[1] or first[2])
+    at = first.end()
+    while part := _HEADER_PART.match(text, at):
+        yield int(part[1])
+        at = part.end()
 
 
 def read_file_name(path: str) -> FileName:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perf_doctor.plan.gpu import DEVICES_PER_CARD
 from perf_doctor.plan.reading import absent
+from perf_doctor.wording import counted
 
 if TYPE_CHECKING:
     from perf_doctor.plan.plan import Plan
@@ -106,7 +107,7 @@ def _about_batches(plan: Plan) -> Iterator[str]:
     if absent(settings, "--rollout-batch-size") and batch.rollout_batch_size is not None:
         yield (
             "The rollout batch is not set: global batch ÷ samples per prompt ="
-            f" {batch.rollout_batch_size} prompts."
+            f" {counted(batch.rollout_batch_size, 'prompt')}."
         )
     if absent(settings, "--global-batch-size") and batch.global_batch_size is not None:
         yield (

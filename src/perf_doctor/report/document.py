@@ -10,35 +10,40 @@ from typing import Final
 from perf_doctor._version import __version__
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.explain import explain
+from perf_doctor.estimate.gpu_split import even_split
 from perf_doctor.estimate.interval import Interval
-from perf_doctor.estimate.time import TimeEstimate
+from perf_doctor.estimate.time import PHASES, TimeEstimate
+from perf_doctor.estimate.time_explain import explain_time
 from perf_doctor.launch.settings import Setting
 from perf_doctor.report.context import context_object
-from perf_doctor.report.flags import changed_flags, value_text
-from perf_doctor.report.markdown import top_finding
+from perf_doctor.report.fixes import all_fixes
+from perf_doctor.report.flags import value_text
+from perf_doctor.report.top_action import NOTHING_TO_DO, top_action
+from perf_doctor.rules.effect import Effect
 from perf_doctor.rules.judgement import Finding, SettingRow
+from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.rules.template import FlagChanges
 from perf_doctor.shell.model import Unknown
 
 SCHEMA_VERSION: Final = "1"
-_PHASES: Final = (
-    "rollout",
-    "weight_sync",
-    "reference_log_probs",
-    "log_probs",
-    "train",
-    "optimizer",
-    "switch",
-)
 _TOOL: Final = {"name": "perf-doctor", "version": __version__}
 
 
 def json_report(diagnoses: Sequence[Diagnosis]) -> str:
-    """Return the report on one script as an object, on several as a list of objects.
+    """Return the whole report on each script as JSON."""
+    return _as_json([document(diagnosis) for diagnosis in diagnoses])
+
+
+def json_estimate(diagnoses: Sequence[Diagnosis], *, explained: bool = False) -> str:
+    """Return the estimate of each script as JSON; ``explained`` tells how figures come about."""
+    return _as_json([estimate_document(one, explained=explained) for one in diagnoses])
+
+
+def _as_json(documents: Sequence[Mapping[str, object]]) -> str:
+    """Return one document as it is, and several as the ``reports`` of one object.
 
     Every character beyond ASCII is written as an escape, so no text of a script can do harm.
     """
-    documents = [document(diagnosis) for diagnosis in diagnoses]
     whole: Mapping[str, object] = (
         documents[0]
         if len(documents) == 1
@@ -92,6 +97,7 @@ def estimate_document(diagnosis: Diagnosis, *, explained: bool = False) -> dict[
             for p in diagnosis.memory.phases
             if (told := explain(diagnosis.memory, p))
         ]
+        body["time_explanations"] = list(map(str, explain_time(diagnosis.time, diagnosis.memory)))
     masked = {key: _masked(value, diagnosis) for key, value in body.items()}
     return {"schema_version": SCHEMA_VERSION, "tool": _TOOL, "script": diagnosis.script, **masked}
 
@@ -181,8 +187,20 @@ def _finding(finding: Finding) -> dict[str, object]:
             "alternatives": [_changes(other) for other in finding.fix.alternatives],
         },
         "skip_if": finding.skip_if,
-        "after_fix": None,
+        "after_fix": _after(finding.effect),
         "reason_in_script": finding.reason_in_script,
+    }
+
+
+def _after(effect: Effect | None) -> dict[str, object] | None:
+    """Return what the estimates say of a job with a fix; None where nothing was tried."""
+    if effect is None:
+        return None
+    memory, time = effect.after.memory, effect.after.time
+    return {
+        "fits": memory.fits,
+        "peak_gib": _interval(memory.peak_gib),
+        "step_s": _interval(time.step_s),
     }
 
 
@@ -223,12 +241,26 @@ def _time(diagnosis: Diagnosis) -> dict[str, object]:
     time = diagnosis.time
     return {
         "step_s": _interval(time.step_s),
-        "phases": {name: _seconds(time, name) for name in _PHASES},
+        "phases": {name: _seconds(time, name) for name in PHASES},
         "bound_by": time.bound_by,
         "train_mfu": None if time.train_mfu is None else round(time.train_mfu, 3),
         "tokens_per_gpu_s": (
             None if time.tokens_per_gpu_s is None else round(time.tokens_per_gpu_s, 1)
         ),
+        "balance": _balance(time),
+        "assumptions": list(time.assumptions),
+    }
+
+
+def _balance(time: TimeEstimate) -> dict[str, object] | None:
+    """Return what each side of an asynchronous job needs, and the GPUs that would even it out."""
+    sides, split = time.sides, even_split(time)
+    if sides is None:
+        return None
+    return {
+        "rollout_s": _interval(sides.rollout),
+        "trainer_s": _interval(sides.trainer),
+        "even_split": None if split is None else split._asdict(),
     }
 
 
@@ -241,12 +273,10 @@ def _seconds(time: TimeEstimate, name: str) -> float | None:
 
 
 def _summary(diagnosis: Diagnosis) -> dict[str, object]:
-    action = top_finding(diagnosis)
-    flags = changed_flags(action.fix.changes) if action else ""
-    text = "none needed" if action is None else flags or action.fix.text
+    action = top_action(diagnosis)
     return {
-        **{severity: diagnosis.count(severity) for severity in ("critical", "warn", "info")},
+        **{severity: diagnosis.count(severity) for severity in WORST_FIRST},
         "suppressed": len(diagnosis.suppressed),
-        "top_action": text,
-        "all_fixes": None,
+        "top_action": NOTHING_TO_DO if action is None else str(action),
+        "all_fixes": _after(all_fixes(diagnosis)),
     }

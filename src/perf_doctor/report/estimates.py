@@ -9,7 +9,9 @@ from perf_doctor.estimate.explain import explain, explain_host
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.estimate.memory import MemoryEstimate, verdict_line
 from perf_doctor.estimate.phases import Phase
-from perf_doctor.estimate.time import step_line, timeline
+from perf_doctor.estimate.time import TimeEstimate
+from perf_doctor.estimate.time_explain import explain_time
+from perf_doctor.estimate.time_text import step_line, timeline
 from perf_doctor.inert import inert
 from perf_doctor.report.context import context_line
 
@@ -45,6 +47,7 @@ def estimate_report(diagnosis: Diagnosis, *, explained: bool = False) -> str:
     ]
     if explained:
         lines += _explanations(diagnosis.memory)
+        lines += _time_explanations(time, diagnosis.memory)
     assumed = [*diagnosis.plan.assumptions, *time.assumptions]
     if assumed:
         lines += ["", "assumed", *(f"  {inert(text)}" for text in assumed)]
@@ -96,6 +99,14 @@ def _room(capacity_gib: float, peak: Interval) -> Interval:
 
 def _range(interval: Interval) -> str:
     return f"{interval.expected:,.0f} ({interval.low:,.0f}–{interval.high:,.0f})"
+
+
+def _time_explanations(time: TimeEstimate, memory: MemoryEstimate) -> Iterator[str]:
+    told = explain_time(time, memory)
+    if told:
+        yield ""
+        yield "seconds"
+        yield from (f"  {one}" for one in told)
 
 
 def _explanations(memory: MemoryEstimate) -> Iterator[str]:

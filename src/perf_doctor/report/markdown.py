@@ -10,7 +10,9 @@ from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.inert import code, inert, plain_or_code, prose, shortened
 from perf_doctor.report.context import context_line
 from perf_doctor.report.flags import changed_flags, row_text
+from perf_doctor.report.top_action import NOTHING_TO_DO, top_action
 from perf_doctor.rules.judgement import Finding, SettingRow
+from perf_doctor.rules.severity import WORST_FIRST
 
 MAX_CHARS: Final = 8_000
 _SECTIONS: Final = (
@@ -101,17 +103,14 @@ def _fix(finding: Finding) -> str:
 
 def _summary(diagnosis: Diagnosis) -> str:
     counts = " · ".join(
-        f"{severity.capitalize()}: {diagnosis.count(severity)}"
-        for severity in ("critical", "warn", "info")
+        f"{severity.capitalize()}: {diagnosis.count(severity)}" for severity in WORST_FIRST
     )
     return f"## Summary\n- {counts}\n- **Top action:** {_top_action(diagnosis)}"
 
 
 def _top_action(diagnosis: Diagnosis) -> str:
-    action = top_finding(diagnosis)
-    return "none needed" if action is None else f"{_fix(action)} ({action.rule})"
-
-
-def top_finding(diagnosis: Diagnosis) -> Finding | None:
-    """Return the finding to act on first, None when nothing needs to be done."""
-    return next((f for f in diagnosis.findings if f.severity != "info"), None)
+    action = top_action(diagnosis)
+    if action is None:
+        return NOTHING_TO_DO
+    shown = code(action.flags) if action.flags else prose(action.text)
+    return f"{shown} ({action.rule})"

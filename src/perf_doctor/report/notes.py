@@ -6,19 +6,21 @@ from collections.abc import Iterator
 
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.memory import verdict_line
+from perf_doctor.estimate.time_text import step_line
 from perf_doctor.inert import inert
 
 
 def notes(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield the verdict on memory, then one line for each note, safe to print."""
+    """Yield the verdicts on memory and on time, then one line for each note, safe to print."""
     yield inert(verdict_line(diagnosis.memory))
+    yield inert(step_line(diagnosis.time))
     for note in diagnosis.notes:
         yield inert(diagnosis.redactor.redact(str(note)))
     for variant in diagnosis.variants:
-        yield inert(diagnosis.redactor.redact(_other_launch(diagnosis, variant)))
+        yield inert(diagnosis.redactor.redact(_other_launch(variant)))
 
 
-def _other_launch(diagnosis: Diagnosis, variant: Diagnosis) -> str:
+def _other_launch(variant: Diagnosis) -> str:
     """Return a sentence on another launch of the script, with how to see it."""
     condition = variant.condition or ""
     critical = variant.count("critical")
@@ -29,4 +31,4 @@ def _other_launch(diagnosis: Diagnosis, variant: Diagnosis) -> str:
         how = f"; see it with --arg {value}"
     elif equals and name.isidentifier():
         how = f"; see it with --env {condition}"
-    return f"{diagnosis.script} holds another launch ({condition}): {found}{how}"
+    return f"the script holds another launch ({condition}): {found}{how}"

@@ -11,6 +11,7 @@ from perf_doctor.launch.settings import Setting
 from perf_doctor.plan.plan import Plan
 from perf_doctor.report.context import context_line, shown
 from perf_doctor.shell.model import Word
+from perf_doctor.wording import counted
 
 
 def show_report(diagnosis: Diagnosis) -> str:
@@ -106,9 +107,13 @@ def _derived(plan: Plan) -> Iterator[tuple[str, str]]:
     if plan.engines is not None:
         engines = plan.engines
         yield (
-            f"engines {shown(engines.engines)} × {shown(engines.gpus_per_engine)} GPUs",
+            f"engines {shown(engines.engines)} × {_gpus(engines.gpus_per_engine)}",
             "rollout GPUs ÷ --rollout-num-gpus-per-engine",
         )
+
+
+def _gpus(number: int | None) -> str:
+    return "? GPUs" if number is None else counted(number, "GPU")
 
 
 def _mode_source(plan: Plan) -> str:

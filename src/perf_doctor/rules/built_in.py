@@ -29,7 +29,7 @@ COMPILED: Final = f"{_PACKAGE}data/rules.jsonl"
 NAME: Final = "rules.md"
 _FIRST: Final = (
     "id", "category", "severity", "place", "cases", "unless", "flags", "framework", "blocks_launch",
-    "reads",
+    "gains", "reads",
 )  # fmt: skip
 _LATER: Final = (
     "title", "cost", "fix", "patch", "trigger", "why", "skip_when", "source", "examples",

@@ -21,6 +21,7 @@ OPTIONAL = (
     "Framework",
     "Flags",
     "Blocks",
+    "Gain",
     "Check",
     "Unless",
     "Cost",

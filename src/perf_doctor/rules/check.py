@@ -225,7 +225,15 @@ class _Check:
             return
         raise self.expression.error(node, f"{name}() takes {needed} argument(s), not {count}")
 
+    def _words(self, node: Node) -> Type:
+        """Return the type of a text that stands in the rule: no word of a script reaches prose."""
+        if node[0] == "value" and isinstance(node[3], str):
+            return TEXT
+        raise self.expression.error(node, 'words in quotes are needed here, such as "GPU"')
+
     def _argument(self, node: Node, kind: str) -> Type:
+        if kind == "words":
+            return self._words(node)
         if kind not in ("flag", "flags"):
             return self._need(node, kind)
         flag = node[3]

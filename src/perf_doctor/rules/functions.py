@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
+from perf_doctor.rules.quote import Prose
 from perf_doctor.shell.model import Unknown
+from perf_doctor.wording import counted
 
 Scalar = bool | int | float | str | None
 Value = Scalar | tuple[Scalar, ...] | Mapping[str, object] | Unknown
@@ -38,7 +40,7 @@ class Function(NamedTuple):
 
     ``takes`` names the kind of each argument (the last one repeats when ``variadic``); ``gives``
     the kind of the result, ``first`` for the kind of the first argument, ``option`` for the kind
-    of the option named.
+    of the option named. What is ``words`` stands there as a text of the rule itself.
     """
 
     takes: tuple[str, ...]
@@ -137,6 +139,12 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "item": Function(
         ("json", "text"), "any", "The entry of a JSON value under a key; None without one.", _item
+    ),
+    "counted": Function(
+        ("number", "words"),
+        "text",
+        "The number with a noun of ours in the form that goes with it: 1 GPU, 8 GPUs.",
+        lambda number, noun: Prose(counted(number, noun)),
     ),
     "largest_divisor": Function(
         ("number", "number"),

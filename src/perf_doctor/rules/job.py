@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from perf_doctor.estimate.memory import MemoryEstimate, estimate_memory
+from perf_doctor.estimate.time import TimeEstimate, estimate_time
+from perf_doctor.estimate.time_job import Given
 from perf_doctor.frozen import frozen
 from perf_doctor.launch.settings import Setting, Settings
 from perf_doctor.plan.plan import Plan, build_plan
@@ -42,7 +44,8 @@ class Job:
     are arrays of flags that it never uses. ``cluster_gpus`` is None where nothing tells how large
     the cluster is. ``replan`` makes the plan of other settings of the same job; without it the
     plan is made from what this one keeps. ``host_ram_gb`` is the memory of a node in GB (1e9), None
-    where nobody told. ``known`` holds the facts that were worked out.
+    where nobody told. ``lengths`` are those that the user knows. ``known`` holds the facts that
+    were worked out.
     """
 
     plan: Plan
@@ -51,8 +54,10 @@ class Job:
     cluster_gpus: int | None = None
     replan: Callable[[Settings], Plan] | None = None
     host_ram_gb: float | None = None
+    lengths: Given = Given()
     known: dict[str, Value] = field(default_factory=dict, repr=False, compare=False)
     _memory: list[MemoryEstimate] = field(default_factory=list, repr=False, compare=False)
+    _time: list[TimeEstimate] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def settings(self) -> Settings:
@@ -71,12 +76,26 @@ class Job:
             self._memory.append(_estimated(self.plan, self.host_ram_gb))
         return self._memory[0]
 
+    @property
+    def time(self) -> TimeEstimate:
+        """The seconds of a step, estimated when they are first asked for.
+
+        An estimate that fails costs nobody the rest of the report.
+        """
+        if not self._time:
+            try:
+                found = estimate_time(self.plan, self.memory, lengths=self.lengths)
+            except Exception as error:
+                found = TimeEstimate(unknown=f"the estimate failed ({type(error).__name__})")
+            self._time.append(found)
+        return self._time[0]
+
     def changed(self, changes: FlagChanges) -> Job:
         """Return the job with these options set and removed."""
         words = {flag: None if text is True else str(text) for flag, text in changes.set.items()}
         settings = self.settings.replace(words, changes.unset)
         plan = (self.replan or self._planned_again)(settings)
-        return Job(plan, self.cut, self.unpassed, self.cluster_gpus, self.replan, self.host_ram_gb)
+        return replace(self, plan=plan, known={}, _memory=[], _time=[])
 
     def _planned_again(self, settings: Settings) -> Plan:
         plan = self.plan

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from perf_doctor.frozen import frozen
+from perf_doctor.rules import estimated
+from perf_doctor.rules.effect import CLEAR_SHARE, Effect, severity_of
 from perf_doctor.rules.evaluate import Scope, holds, trace
 from perf_doctor.rules.expression import Expression, reads
 from perf_doctor.rules.facts import fact, setting_rows
 from perf_doctor.rules.functions import Flags, Value
 from perf_doctor.rules.job import Job, LaunchFlags
 from perf_doctor.rules.judgement import Cost, Finding, Fix, Judgement
-from perf_doctor.rules.model import SEVERITIES, Case, Catalog, Rule
+from perf_doctor.rules.model import Case, Catalog, Rule
 from perf_doctor.rules.quote import quoted
+from perf_doctor.rules.severity import SEVERITIES, WORST_FIRST
 from perf_doctor.rules.template import FlagChanges, changes, show
 from perf_doctor.shell.model import Unknown
 
 MAX_FACTS_IN_REASON = 4
+_ESTIMATED = frozenset(row[0] for row in estimated.ROWS)
 
 _Harm = tuple[int, float]
 _NO_HELP: _Harm = (len(SEVERITIES), 0.0)
@@ -56,7 +60,7 @@ def judge(catalog: Catalog, job: Job) -> tuple[Judgement, ...]:
 def findings(judgements: Iterable[Judgement]) -> tuple[Finding, ...]:
     """Return the findings: critical before warn before info, what blocks the launch first."""
     found = [judgement.finding for judgement in judgements if judgement.finding]
-    order = {severity: index for index, severity in enumerate(reversed(SEVERITIES))}
+    order = {severity: index for index, severity in enumerate(WORST_FIRST)}
     return tuple(sorted(found, key=lambda f: (order[f.severity], not f.blocks_launch, f.rule)))
 
 
@@ -64,10 +68,11 @@ class _Court:
     """All rules of a catalog before one job."""
 
     def __init__(self, catalog: Catalog, job: Job) -> None:
-        self.blocking = tuple(rule for rule in catalog.rules if rule.blocks_launch)
+        self.blocking = catalog.blocking
         self.job = job
         self._read = {name for rule in self.blocking for name in rule.reads}
         self._blockers: dict[str, int] | None = None
+        self._tried: list[tuple[FlagChanges, Job]] = []
 
     def judge_safely(self, rule: Rule) -> Judgement:
         try:
@@ -91,14 +96,49 @@ class _Court:
         unknown = skip if isinstance(skip, Unknown) else checked.unknown
         if unknown is not None and (not checked.held or isinstance(skip, Unknown)):
             return _needs_judgement(rule, f"{quoted(unknown.name)} is not known: {unknown.reason}")
-        finding = self._finding(rule, checked.held, scope)
+        tried = [Effect(self.job, self._changed(way), way) for way in self._ways(rule, scope)]
+        if rule.gains and self.job.time.step_s is not None:
+            return self._by_gain(rule, checked.held, scope, tried)
+        severity = max(
+            (case.severity or rule.severity[0] for case in checked.held), key=SEVERITIES.index
+        )
+        finding = self._finding(rule, checked.held, scope, severity, tried)
         return Judgement(rule.id, "applies", lambda: finding.cost.text, finding)
 
-    def _finding(self, rule: Rule, held: Sequence[Case], scope: RuleScope) -> Finding:
+    def _by_gain(
+        self, rule: Rule, held: Sequence[Case], scope: RuleScope, tried: Sequence[Effect]
+    ) -> Judgement:
+        """Judge by the step's seconds: the fix that gains most among those that still fit."""
+        gains = [(effect, effect.gain) for effect in tried if effect.fits_no_worse]
+        known = [(effect, gain) for effect, gain in gains if gain is not None]
+        known.sort(key=lambda pair: -pair[1].expected)
+        if not known:
+            return _not_applicable(rule, lambda: "no change that was tried fits and gains")
+        best, gain = known[0]
+        severity = severity_of(gain, rule.severity)
+        if severity is None:
+            return _not_applicable(rule, lambda: f"the change gains nothing: {best}")
+        helpful = [effect for effect, gain in known if severity_of(gain, rule.severity)]
+        verdict = "applies" if gain.low >= CLEAR_SHARE else "borderline"
+        finding = replace(
+            self._finding(rule, held, scope, severity, helpful), verdict=verdict, basis="estimate"
+        )
+        return Judgement(rule.id, verdict, lambda: finding.cost.text, finding)
+
+    def _finding(
+        self,
+        rule: Rule,
+        held: Sequence[Case],
+        scope: RuleScope,
+        severity: str,
+        tried: Sequence[Effect],
+    ) -> Finding:
         texts = [(case.cost or rule.cost) for case in held]
         filled = [template.fill(scope) for template in texts if template is not None]
-        severity = max((case.severity or rule.severity[0] for case in held), key=SEVERITIES.index)
-        ways = tuple(self._ways(rule, scope))
+        ways = tuple(effect.changes for effect in tried)
+        effect = tried[0] if tried else None
+        if effect is not None and rule.gains:
+            filled.append(str(effect))
         return Finding(
             rule=rule.id,
             title=rule.title,
@@ -107,11 +147,21 @@ class _Court:
             verdict="applies",
             blocks_launch=rule.blocks_launch and severity == "critical",
             setting=setting_rows(self.job, rule.flags or _flags_of(held), _shown_facts(held)),
-            basis="arithmetic",
-            cost=Cost(" ".join(dict.fromkeys(filled))),
+            basis="estimate" if _ESTIMATED.intersection(rule.reads) else "arithmetic",
+            cost=_cost(" ".join(dict.fromkeys(text for text in filled if text)), effect),
             fix=Fix(rule.fix.fill(scope), ways[0] if ways else FlagChanges({}), ways[1:]),
             skip_if=rule.skip_when,
+            effect=effect,
         )
+
+    def _changed(self, way: FlagChanges) -> Job:
+        """Return the job with these changes, each made once."""
+        for known, changed in self._tried:
+            if known == way:
+                return changed
+        changed = self.job.changed(way)
+        self._tried.append((way, changed))
+        return changed
 
     def _ways(self, rule: Rule, scope: RuleScope) -> Iterator[FlagChanges]:
         """Yield the ways to fix that were tried on this job and help most, each once.
@@ -137,15 +187,27 @@ class _Court:
         """
         if self._blockers is None:
             self._blockers = {r.id: _severity(r, self.job) for r in self.blocking}
-        changed, blockers = self.job.changed(way), self._blockers
+        changed, blockers = self._changed(way), self._blockers
         left = _harm(rule, changed)
-        if left >= now:
+        if left >= now or _undecided(rule, changed):
             return _NO_HELP
         # A rule comes to nothing else where nothing it rests on is different.
         moved = {name for name in self._read if _moves(name, self.job, changed)}
         others = (r for r in self.blocking if not moved.isdisjoint(r.reads))
         worse = any(_severity(r, changed) > blockers[r.id] for r in others)
         return _NO_HELP if worse else left
+
+
+def _cost(text: str, effect: Effect | None) -> Cost:
+    """Return the cost of today's setting against the fixed one."""
+    if effect is None:
+        return Cost(text)
+    gain, memory = effect.gain, effect.memory_gib
+    return Cost(
+        text,
+        step_time_fraction=None if gain is None else round(gain.expected, 3),
+        memory_gib=None if memory is None else round(-memory, 2),
+    )
 
 
 def _moves(name: str, job: Job, changed: Job) -> bool:
@@ -172,6 +234,15 @@ def _harm(rule: Rule, job: Job) -> _Harm:
         found = fact(job, "excess_gib")
         excess = found if isinstance(found, float) else 0.0
     return severity, excess
+
+
+def _undecided(rule: Rule, job: Job) -> bool:
+    """Tell whether a rule cannot say of a job that it is in order."""
+    scope = scope_of(rule, job)
+    try:
+        return any(isinstance(holds(case.condition, scope), Unknown) for case in rule.cases)
+    except Exception:  # as in judge_safely
+        return True
 
 
 def _severity(rule: Rule, job: Job) -> int:

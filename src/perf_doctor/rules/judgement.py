@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import field
 
 from perf_doctor.frozen import frozen
+from perf_doctor.rules.effect import Effect
 from perf_doctor.rules.template import FlagChanges
 
 
@@ -45,7 +46,11 @@ class Fix:
 
 @frozen
 class Finding:
-    """A rule that applies to the job, as the report shows it."""
+    """A rule that applies to the job, as the report shows it.
+
+    ``effect``: what the first change of ``fix`` does by the estimates, None where nothing was
+    tried.
+    """
 
     rule: str
     title: str
@@ -58,6 +63,7 @@ class Finding:
     cost: Cost
     fix: Fix
     skip_if: str
+    effect: Effect | None = None
     reason_in_script: str | None = None
 
 

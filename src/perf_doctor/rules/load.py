@@ -23,8 +23,10 @@ def load_rules(
     catalog = _all_rules(files)
     for wanted in (*select, *ignore):
         _check(wanted, catalog.rules)
-    rules = tuple(rule for rule in catalog.rules if _selected(rule.id, select, ignore))
-    return Catalog(rules, catalog.base_jobs)
+    rules = [rule for rule in catalog.rules if not _begins(rule.id, ignore)]
+    selected = tuple(rule for rule in rules if not select or _begins(rule.id, select))
+    unselected = tuple(rule for rule in rules if select and not _begins(rule.id, select))
+    return Catalog(selected, catalog.base_jobs, unselected)
 
 
 def _all_rules(files: Sequence[str]) -> Catalog:
@@ -47,9 +49,8 @@ def _user_text(path: str) -> tuple[str, str]:
         raise ScriptError(f"rule file {path} {error}") from None
 
 
-def _selected(rule_id: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
-    chosen = not select or any(rule_id.startswith(wanted) for wanted in select)
-    return chosen and not any(rule_id.startswith(unwanted) for unwanted in ignore)
+def _begins(rule_id: str, beginnings: Sequence[str]) -> bool:
+    return any(rule_id.startswith(beginning) for beginning in beginnings)
 
 
 def _check(wanted: str, rules: Sequence[Rule]) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from perf_doctor.frozen import frozen
 from perf_doctor.rules.expression import Expression
 from perf_doctor.rules.position import RuleError
 from perf_doctor.rules.template import Template, Way
 from perf_doctor.shell.model import Place
-
-SEVERITIES: Final = ("info", "warn", "critical")
 
 
 class CatalogError(Exception):
@@ -44,7 +42,8 @@ class Rule:
 
     ``patch`` holds the ways to fix it, best first. ``framework`` is the only trainer it is about,
     None for any. A rule without cases is for a reader to judge. ``reads`` are the facts and the
-    options that its conditions rest on.
+    options that its conditions rest on. ``gains`` is "step" where the step's seconds, with the
+    patch and without, decide whether the rule applies and how severe it is.
     """
 
     id: str
@@ -60,6 +59,7 @@ class Rule:
     flags: tuple[str, ...]
     framework: str | None
     blocks_launch: bool
+    gains: str | None
     trigger: str
     why: str
     skip_when: str
@@ -70,7 +70,17 @@ class Rule:
 
 @frozen
 class Catalog:
-    """The rules in force, by id, and the base jobs their examples extend."""
+    """The rules in force, by id, and the base jobs their examples extend.
+
+    ``unselected`` are rules that nobody asked about: they report nothing, and still no fix may
+    make a job one of them keeps from starting.
+    """
 
     rules: tuple[Rule, ...]
     base_jobs: Mapping[str, str]
+    unselected: tuple[Rule, ...] = ()
+
+    @property
+    def blocking(self) -> tuple[Rule, ...]:
+        """Every rule that keeps a job from starting, asked about or not."""
+        return tuple(rule for rule in (*self.rules, *self.unselected) if rule.blocks_launch)

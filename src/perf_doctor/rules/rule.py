@@ -9,11 +9,13 @@ from typing import Final, TypeVar
 from perf_doctor.rules.catalog import WITH_ITEMS, Field, Page, Section, duplicate_ids, read_page
 from perf_doctor.rules.check import Vocabulary, check_condition, check_expression
 from perf_doctor.rules.expression import Expression, parse_expression, reads
-from perf_doctor.rules.model import SEVERITIES, Case, Catalog, CatalogError, Example, Rule
+from perf_doctor.rules.model import Case, Catalog, CatalogError, Example, Rule
 from perf_doctor.rules.position import Located, RuleError, nearest_name
+from perf_doctor.rules.severity import SEVERITIES
 from perf_doctor.rules.template import Template, Way, parse_patch, parse_template
 
 CATEGORIES: Final = ("performance", "memory")
+GAINS: Final = ("step",)
 FRAMEWORKS: Final = ("relax", "slime")
 NO_RULES: Final = Catalog((), {})
 
@@ -79,6 +81,7 @@ class _Compiler:
             flags=flags,
             framework=self._optional("Framework", lambda f: _one_of(f.text, FRAMEWORKS), None),
             blocks_launch=self._optional("Blocks", _blocks, False),
+            gains=self._optional("Gain", lambda f: _one_of(f.text, GAINS), None),
             trigger=self._required("Trigger", _prose),
             why=self._required("Why", _prose),
             skip_when=self._required("Skip when", _prose),
@@ -90,6 +93,12 @@ class _Compiler:
             raise RuleError(
                 "a rule with a Check needs a Cost, or a cost behind each of its conditions",
                 self.section.fields["Check"].place,
+                rule=rule.id,
+            )
+        if rule.gains and not rule.patch:
+            raise RuleError(
+                "a rule with a Gain needs a Patch to try",
+                self.section.fields["Gain"].place,
                 rule=rule.id,
             )
         return rule

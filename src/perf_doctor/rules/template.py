@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from os.path import normpath
 from typing import Final, NamedTuple
 
 from perf_doctor.rules.evaluate import Scope, evaluate, holds
@@ -181,7 +182,7 @@ def _changes(way: Way, scope: Scope) -> FlagChanges | None:
 
 
 def show(value: Value) -> str:
-    """Return a value as prose shows it; long lists are cut."""
+    """Return a value as prose shows it: long lists cut, the way of a path made straight."""
     if value is None:
         return "not given"
     if isinstance(value, bool):
@@ -189,7 +190,12 @@ def show(value: Value) -> str:
     if isinstance(value, tuple):
         shown = [show(part) for part in value[:MAX_LISTED]]
         return ", ".join([*shown, "…"] if len(value) > MAX_LISTED else shown)
-    return quoted(value if isinstance(value, str) else written(value))
+    return quoted(_straight(value) if isinstance(value, str) else written(value))
+
+
+def _straight(text: str) -> str:
+    """Return a full path without ``..``, as places in the script are shown; other text as it is."""
+    return normpath(text) if text.startswith("/") and "/." in text else text
 
 
 def written(value: Value) -> str:

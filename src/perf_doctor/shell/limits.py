@@ -19,6 +19,10 @@ MAX_LOOP_ITERATIONS: Final = 4_096
 MAX_WORDS: Final = 20_000
 MAX_VALUE_CHARS: Final = 1 << 17
 MAX_PATTERN_WORK: Final = 1 << 21
+"""Characters of a pattern times characters of its text; to replace it, times the text again."""
+MAX_REGEX_TEXT_CHARS: Final = 400
+MAX_REGEX_REPEATS: Final = 2
+"""Two repeats, tried from every character: the time is at most cubic in a short text."""
 MAX_RUNS: Final = 8
 MAX_BRANCHES: Final = 256
 MAX_COMMENTS: Final = 20_000

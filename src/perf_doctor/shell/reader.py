@@ -22,6 +22,7 @@ from perf_doctor.shell.source import Source
 from perf_doctor.shell.state import State
 from perf_doctor.shell.status import LoopControl, Returned, ScriptEnd
 from perf_doctor.shell.values import Variable, literal
+from perf_doctor.wording import counted
 
 STDIN_NAME = "<stdin>"
 _OTHER = "other"
@@ -185,7 +186,10 @@ def _as_run(interpreter: Interpreter, condition: str | None) -> Run:
         named = ", ".join(required)
         notes.append(Note(f"the script insists on {named}; give a value with --env or --arg"))
     if len(notes) > MAX_NOTES:
-        notes = [*notes[:MAX_NOTES], Note(f"{len(notes) - MAX_NOTES} more notes are left out")]
+        notes = [
+            *notes[:MAX_NOTES],
+            Note(f"{counted(len(notes) - MAX_NOTES, 'further note')} left out"),
+        ]
     launches, arrays = tuple(interpreter.launches), dict(interpreter.arrays)
     return Run(launches, condition, tuple(notes), required, arrays)
 

@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from perf_doctor.shell.limits import MAX_REGEX_REPEATS, MAX_REGEX_TEXT_CHARS
+
 _PIECE: Final = (
     r"[A-Za-z0-9_ ,:=/@%&!~#<>'\"-]|[.^$|()?]|\\[.^$|()?*+\[\]{}/-]|(?P<repeat>[*+])"
     r"|\[\^?(?:\[:(?P<name>[a-z]+):\]|[A-Za-z0-9_ .,:=/@%+-])+\]"
 )
 _CLASSES: Final = {"[:digit:]": "0-9", "[:alpha:]": "A-Za-z", "[:alnum:]": "A-Za-z0-9",
                    "[:upper:]": "A-Z", "[:lower:]": "a-z", "[:space:]": r"\s"}  # fmt: skip
-_MAX_TEXT_CHARS: Final = 400
-_MAX_REPEATS: Final = 2
-"""Two repeats, tried from every character: the time is at most cubic in a short text."""
 
 
 def search(pieces: Iterable[tuple[str, bool]], text: str) -> tuple[str, ...] | bool | None:
@@ -31,7 +30,8 @@ def search(pieces: Iterable[tuple[str, bool]], text: str) -> tuple[str, ...] | b
         if translated is None:
             return None
         pattern += translated
-    if len(text) > _MAX_TEXT_CHARS or len(re.findall(r"(?<!\\)[*+]", pattern)) > _MAX_REPEATS:
+    repeats = len(re.findall(r"(?<!\\)[*+]", pattern))
+    if len(text) > MAX_REGEX_TEXT_CHARS or repeats > MAX_REGEX_REPEATS:
         return None
     try:
         match = re.search(pattern, text, re.ASCII)

@@ -1,4 +1,4 @@
-"""Put the skill where an agent looks for it: ``perf-doctor skill install``.
+"""Put the skill where an agent looks for it.
 
 Only files that this program wrote and nobody has changed since are ever replaced. A small record
 beside them holds what was written; whatever else stands in the folder belongs to somebody else,
@@ -7,11 +7,9 @@ and then nothing is touched at all.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -29,22 +27,6 @@ FOLDERS: Final[Mapping[str, Mapping[Scope, str]]] = {
     "claude": {"project": ".claude/skills", "user": ".claude/skills"},
     "opencode": {"project": ".opencode/skills", "user": ".config/opencode/skills"},
     "codex": {"project": ".agents/skills", "user": ".agents/skills"},
-}
-AGENTS: Final = (*FOLDERS, "all")
-
-_DONE: Final[Mapping[Action, str]] = {
-    "write": "wrote",
-    "update": "updated",
-    "remove": "removed",
-    "keep": "up to date",
-    "refuse": "left alone",
-}
-_WOULD: Final[Mapping[Action, str]] = {
-    "write": "would write",
-    "update": "would update",
-    "remove": "would remove",
-    "keep": "up to date",
-    "refuse": "would leave alone",
 }
 
 
@@ -162,48 +144,3 @@ def _write(path: Path, content: bytes) -> None:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
-
-
-# --- the command --------------------------------------------------------------------------------
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``perf-doctor skill`` to ``parser``."""
-    parser.description = "Install the skill with which an agent answers /perf-doctor SCRIPT."
-    commands = parser.add_subparsers(dest="skill_command", required=True, metavar="install")
-    command = commands.add_parser("install", help="copy the skill to where agents look for it")
-    command.add_argument(
-        "--agent", choices=AGENTS, default="all", help="for which agent (default all)"
-    )
-    command.add_argument(
-        "--scope",
-        choices=("project", "user"),
-        default="project",
-        help="this project, from its git root, or all of yours (default project)",
-    )
-    command.add_argument(
-        "--dry-run", action="store_true", help="say what would happen and write nothing"
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Install as asked, say what was done, and return the exit code: 2 when anything is refused."""
-    agents: Sequence[str] = [*FOLDERS] if arguments.agent == "all" else [arguments.agent]
-    files, project, code = skill_files(), project_root(Path.cwd()), 0
-    words = _WOULD if arguments.dry_run else _DONE
-    for agent in agents:
-        try:
-            folder = target(agent, arguments.scope, project=project, home=Path.home())
-            steps = install(files, folder, dry_run=arguments.dry_run)
-        except (OSError, RuntimeError) as error:  # RuntimeError: there is no home folder
-            print(f"perf-doctor: {agent}: {error}", file=sys.stderr)
-            code = 2
-            continue
-        for step in steps:
-            if step.action == "refuse":
-                print(f"perf-doctor: {step.path}: {step.reason}; nothing is written for {agent}. "
-                      "Move it away and try again.", file=sys.stderr)  # fmt: skip
-                code = 2
-            else:
-                print(f"{words[step.action]} {step.path}")
-    return code

@@ -1,0 +1,33 @@
+"""Where everything that is printed goes through: the report, lists, complaints.
+
+Arguments, paths and files of rules are words of a user like those of a script: nothing in them
+reaches a terminal as anything but text.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from perf_doctor.inert import inert
+
+
+def put(text: str) -> None:
+    """Print a report, which is inert as it is made; as UTF-8, whatever the terminal is set to."""
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def say(*lines: str) -> None:
+    """Print lines, or texts of several lines, inert."""
+    put("".join(f"{inert(line)}\n" for line in _split(lines)))
+
+
+def complain(message: str) -> None:
+    """Print one line on standard error, inert."""
+    print(f"perf-doctor: {inert(message)}", file=sys.stderr)
+
+
+def _split(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from text.removesuffix("\n").split("\n")

@@ -1,0 +1,61 @@
+"""How long samples are: what the plan limits, what somebody knows, and what is assumed."""
+
+from __future__ import annotations
+
+from perf_doctor.estimate.efficiencies import (
+    MEAN_SHARE,
+    PROMPT_TOKENS,
+    SAMPLE_SHARE,
+    SIGMA,
+)
+from perf_doctor.estimate.interval import Interval
+from perf_doctor.estimate.lengths import Lengths
+from perf_doctor.estimate.time_job import Given
+from perf_doctor.plan.plan import Plan
+
+Spread = tuple[Lengths, Lengths, Lengths]
+
+
+def lengths_of(plan: Plan, given: Given) -> tuple[Spread, tuple[str, ...]] | str:
+    """Return lengths low, expected and high, and what was assumed; else why there are none."""
+    sft = plan.task == "sft"
+    cap = _sample_cap(plan) if sft else plan.lengths.response or plan.lengths.context
+    if cap is None:
+        return "no length limits a sample" if sft else "no length limits a response"
+    said: list[str] = []
+    prompt = 0.0 if sft else _prompt(plan, given, said)
+    means = _means(given, cap, SAMPLE_SHARE if sft else MEAN_SHARE, said, sft=sft)
+    sigma = given.response_sigma
+    if sigma is None:
+        sigma = SIGMA.expected
+        said.append(f"Spread of lengths {sigma} (log-normal) assumed: --response-len-sigma.")
+    low, expected, high = (Lengths(prompt, mean, sigma, float(cap)) for mean in means)
+    return (low, expected, high), tuple(said)
+
+
+def _sample_cap(plan: Plan) -> int | None:
+    """Tokens that a sample of fine-tuning can have: what the budget holds, else seq-length."""
+    return plan.batch.token_budget or plan.lengths.seq_length
+
+
+def _prompt(plan: Plan, given: Given, said: list[str]) -> float:
+    if given.prompt is not None:
+        return given.prompt
+    usual = PROMPT_TOKENS.expected
+    prompt = min(usual, float(plan.lengths.prompt or usual))
+    said.append(f"Prompts of {prompt:,.0f} tokens assumed: --prompt-len.")
+    return prompt
+
+
+def _means(
+    given: Given, cap: int, share: Interval, said: list[str], *, sft: bool
+) -> tuple[float, float, float]:
+    if given.mean_response is not None:
+        mean = min(given.mean_response, float(cap))
+        return mean, mean, mean
+    low, expected, high = share.low * cap, share.expected * cap, share.high * cap
+    said.append(
+        f"Mean {'sample' if sft else 'response'} {expected:,.0f} tokens ({low:,.0f}–{high:,.0f})"
+        f" of at most {cap:,} assumed: --mean-response-len."
+    )
+    return low, expected, high

@@ -1,0 +1,121 @@
+"""An experiment: one job, changed, estimated again, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from perf_doctor.estimate.fits import Fits
+from perf_doctor.estimate.interval import Interval
+from perf_doctor.frozen import frozen
+from perf_doctor.rules.job import Job
+from perf_doctor.rules.severity import SEVERITIES
+from perf_doctor.rules.template import FlagChanges
+
+CRITICAL_SHARE: Final = 0.25
+WARN_SHARE: Final = 0.05
+CLEAR_SHARE: Final = 0.02
+"""What a change has to gain even at the end of the range where it gains least."""
+NO_SHARE: Final = 0.003
+_FITS: Final = {"yes": 0, "borderline": 1, "no": 2}
+
+
+@frozen
+class Effect:
+    """What changes do to a job, by the estimates; None is not modelled.
+
+    ``gain``: the share of today's step that goes away, negative where the step grows; compared
+    end with end, as both steps rest on the same assumptions. ``memory_gib``: by how much the peak
+    grows.
+    """
+
+    before: Job
+    after: Job
+    changes: FlagChanges
+
+    @property
+    def fits(self) -> Fits | None:
+        """Whether the changed job fits."""
+        return self.after.memory.fits
+
+    @property
+    def fits_no_worse(self) -> bool:
+        """Whether the change keeps the job on its cards as well as today; not known counts so."""
+        before, after = self.before.memory.fits, self.after.memory.fits
+        return before is None or after is None or _FITS[after] <= _FITS[before]
+
+    @property
+    def memory_gib(self) -> float | None:
+        """Most likely peak of the changed job less that of today's, GiB."""
+        before, after = self.before.memory.peak_gib, self.after.memory.peak_gib
+        return None if before is None or after is None else after.expected - before.expected
+
+    @property
+    def gain(self) -> Interval | None:
+        """The share of the step that goes away: least, most likely and most."""
+        before, after = self.before.time.step_s, self.after.time.step_s
+        if before is None or after is None or not before.low:
+            return None
+        ends = (
+            1 - after.low / before.low,
+            1 - after.expected / before.expected,
+            1 - after.high / before.high,
+        )
+        return Interval(min(ends), ends[1], max(ends))
+
+    def __str__(self) -> str:
+        """What was compared: the step with its share, or nothing where it is not modelled."""
+        before, after, gain = self.before.time.step_s, self.after.time.step_s, self.gain
+        if before is None or after is None or gain is None:
+            return ""
+        low, high = round(100 * gain.low), round(100 * gain.high)
+        share = f"{gain.expected:.0%}".replace("%", " %")
+        span = share if low == high else f"{share}, {low} to {high} %"
+        return (
+            f"Step {_seconds(before.expected)} → {_seconds(after.expected)} s ({span} less)"
+            f"{_resting_on(self.before)}."
+        )
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _resting_on(job: Job) -> str:
+    """Return the assumption that matters most: how long an answer is."""
+    made = job.time.job
+    if made is None or job.lengths.mean_response is not None or made.mode == "sft":
+        return ""
+    return f" at a mean response of {made.lengths[1].mean:,.0f} tokens"
+
+
+def severity_of(gain: Interval, allowed: tuple[str, str]) -> str | None:
+    """Return what a gain is worth, within a rule's range; None for one that nobody would notice.
+
+    critical from a quarter of the step, warn from 5 %, info below or where it is not clear.
+    """
+    if gain.expected < NO_SHARE:
+        return None
+    clear = gain.low >= CLEAR_SHARE
+    found = "info"
+    if clear and gain.expected >= WARN_SHARE:
+        found = "critical" if gain.expected >= CRITICAL_SHARE else "warn"
+    low, high = (SEVERITIES.index(end) for end in allowed)
+    return SEVERITIES[min(high, max(low, SEVERITIES.index(found)))]
+
+
+def together(ways: Iterable[FlagChanges]) -> FlagChanges:
+    """Return the changes of several fixes as one; of two that touch a flag the first counts."""
+    set_flags: dict[str, str | bool] = {}
+    unset: list[str] = []
+    for way in ways:
+        touched = {*set_flags, *unset}
+        if touched.isdisjoint(_flags(way)):
+            set_flags.update(way.set)
+            unset += way.unset
+    return FlagChanges(set_flags, tuple(unset))
+
+
+def _flags(way: FlagChanges) -> Iterator[str]:
+    yield from way.set
+    yield from way.unset
