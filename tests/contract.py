@@ -85,10 +85,19 @@ TIME = obj(
     step_s=INTERVAL,
     phases=obj(
         rollout=NUMBER, weight_sync=NUMBER, reference_log_probs=NUMBER, log_probs=NUMBER,
-        train=NUMBER, optimizer=NUMBER, switch=NUMBER,
+        train=NUMBER, optimizer=NUMBER, switch=NUMBER, teacher_log_probs=NUMBER,
+        evaluation=NUMBER, saving=NUMBER,
     ),
     bound_by=null_or(TEXT), train_mfu=NUMBER, tokens_per_gpu_s=NUMBER,
+    balance=null_or(obj(
+        rollout_s=INTERVAL, trainer_s=INTERVAL,
+        even_split=null_or(obj(
+            actor_gpus={"type": "integer"}, rollout_gpus={"type": "integer"}, step_s=GIVEN,
+        )),
+    )),
+    assumptions=items(TEXT),
 )  # fmt: skip
+AFTER = null_or(obj(fits=FITS, peak_gib=INTERVAL, step_s=INTERVAL))
 FINDING = obj(
     rule={"type": "string", "pattern": r"^R-[CMPS]\d{2,}$"},
     title=TEXT,
@@ -101,13 +110,13 @@ FINDING = obj(
     cost=obj(text=TEXT, step_time_fraction=NUMBER, memory_gib=NUMBER, startup_s=NUMBER),
     fix=obj(text=TEXT, set={"type": "object"}, unset=items(FLAG), alternatives=items(CHANGES)),
     skip_if=TEXT,
-    after_fix=null_or(obj(fits=FITS, peak_gib=INTERVAL, step_s=INTERVAL)),
+    after_fix=AFTER,
     reason_in_script=null_or(TEXT),
 )
 VERDICT = one_of("applies", "borderline", "not-applicable", "needs-judgement", "suppressed")
 SUMMARY = obj(
     critical={"type": "integer"}, warn={"type": "integer"}, info={"type": "integer"},
-    suppressed={"type": "integer"}, top_action=TEXT, all_fixes=ANY,
+    suppressed={"type": "integer"}, top_action=TEXT, all_fixes=AFTER,
 )  # fmt: skip
 _BODY: dict[str, Schema] = {
     "schema_version": one_of("1"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import hypot
 
 from perf_doctor.estimate.flops import model_flops
-from perf_doctor.estimate.interval import Interval
+from perf_doctor.estimate.interval import Interval, exactly
 from perf_doctor.estimate.lengths import Lengths, samples_of
 from perf_doctor.estimate.memory import MemoryEstimate, estimate_memory
 from perf_doctor.estimate.step import Sides, compose
@@ -31,7 +31,8 @@ class TimeEstimate:
 
     ``phases``: what each takes by itself; where sides work at once (async, hybrid) they sum to
     more than ``step_s``. ``bound_by``: the longest phase, or there the side that is waited for.
-    ``sides``: seconds that rollout and trainer need there. ``tokens_per_gpu_s``: tokens of prompts
+    ``sides``: seconds that rollout and trainer need there. ``scenarios``: the step
+    with short, expected and long answers, all else as expected: what to compare two plans by. ``tokens_per_gpu_s``: tokens of prompts
     and responses. ``unknown``: why there is no estimate. ``job`` and ``made``: what all this was
     computed from.
     """
@@ -42,6 +43,7 @@ class TimeEstimate:
     train_mfu: float | None = None
     tokens_per_gpu_s: float | None = None
     sides: Sides | None = None
+    scenarios: tuple[float, ...] = ()
     assumptions: tuple[str, ...] = ()
     unknown: str | None = None
     job: TimeJob | None = None
@@ -63,6 +65,14 @@ def estimate_time(
         for name, one in made.seconds.items()
     }
     step = compose(job, phases, made.apart)
+    scenarios = tuple(
+        compose(
+            job,
+            {name: exactly(at.get(name, one.expected)) for name, one in phases.items()},
+            made.apart,
+        ).seconds.expected
+        for at in (low, {}, high)
+    )
     return TimeEstimate(
         step_s=step.seconds,
         phases=phases,
@@ -73,6 +83,7 @@ def estimate_time(
         / step.seconds.expected
         / job.gpus,
         sides=step.sides,
+        scenarios=scenarios,
         assumptions=job.assumptions,
         job=job,
         made=made,

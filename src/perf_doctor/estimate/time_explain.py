@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from perf_doctor.estimate.efficiencies import (
+from perf_doctor.estimate.flops import model_flops
+from perf_doctor.estimate.lengths import samples_of
+from perf_doctor.estimate.memory import MemoryEstimate
+from perf_doctor.estimate.parameters import count_model
+from perf_doctor.estimate.rl_efficiencies import (
     HOST_COPY_GB_S,
     ROLLOUT_OVERHEAD,
     SYNC_IPC_GB_S,
     SYNC_NETWORK_GB_S,
 )
-from perf_doctor.estimate.flops import model_flops
-from perf_doctor.estimate.lengths import samples_of
-from perf_doctor.estimate.memory import MemoryEstimate
-from perf_doctor.estimate.parameters import count_model
 from perf_doctor.estimate.rollout_time import Rollout
 from perf_doctor.estimate.time import TimeEstimate
 from perf_doctor.estimate.time_job import Engines, Evaluation, Pass, TimeJob

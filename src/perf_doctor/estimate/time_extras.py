@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from perf_doctor.estimate.efficiencies import EVAL_PROMPTS
 from perf_doctor.estimate.interval import Interval, exactly
 from perf_doctor.estimate.parameters import count_model, count_stages, on_one_rank
+from perf_doctor.estimate.rl_efficiencies import EVAL_PROMPTS
 from perf_doctor.estimate.shape import Training
 from perf_doctor.estimate.time_job import Evaluation, Saving
 from perf_doctor.plan.plan import Plan

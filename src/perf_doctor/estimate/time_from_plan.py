@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from perf_doctor.estimate.card import Card, card_of
 from perf_doctor.estimate.decode import decoder
-from perf_doctor.estimate.efficiencies import DROPPED
 from perf_doctor.estimate.interval import exactly
 from perf_doctor.estimate.job import Job
 from perf_doctor.estimate.lengths_from_plan import lengths_of
 from perf_doctor.estimate.memory import MemoryEstimate
+from perf_doctor.estimate.rl_efficiencies import DROPPED
 from perf_doctor.estimate.rollout_time import Demand
 from perf_doctor.estimate.time_extras import evaluation_of, saving_of
 from perf_doctor.estimate.time_job import Engines, Given, Pass, TimeJob

@@ -14,11 +14,15 @@ from perf_doctor.plan.roles import Mode
 
 
 class Given(NamedTuple):
-    """Lengths that somebody knows, in tokens; None: the usual one is assumed."""
+    """Lengths that somebody knows, in tokens; None: the usual one is assumed.
+
+    ``sample_cap``: of fine-tuning, where no flag limits what the data hold.
+    """
 
     mean_response: float | None = None
     response_sigma: float | None = None
     prompt: float | None = None
+    sample_cap: int | None = None
 
 
 class Engines(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import hypot
 from typing import NamedTuple
 
-from perf_doctor.estimate.efficiencies import CARRIED, POLL_S, SAVE_GB_S
 from perf_doctor.estimate.interval import Interval, exactly
 from perf_doctor.estimate.lengths import Lengths
 from perf_doctor.estimate.memory import MemoryEstimate
 from perf_doctor.estimate.optimizer_time import optimizer_seconds
 from perf_doctor.estimate.parameters import count_model
 from perf_doctor.estimate.passes import Passage, passage, seconds_of
+from perf_doctor.estimate.rl_efficiencies import CARRIED, POLL_S, SAVE_GB_S
 from perf_doctor.estimate.rollout_time import Demand, Rollout, most_running, rollout
 from perf_doctor.estimate.states import StateBytes
 from perf_doctor.estimate.switch import copy_seconds, switch_seconds, sync_seconds

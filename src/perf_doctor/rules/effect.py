@@ -16,7 +16,7 @@ CRITICAL_SHARE: Final = 0.25
 WARN_SHARE: Final = 0.05
 CLEAR_SHARE: Final = 0.02
 """What a change has to gain even at the end of the range where it gains least."""
-NO_SHARE: Final = 0.003
+NO_SHARE: Final = 0.01
 _FITS: Final = {"yes": 0, "borderline": 1, "no": 2}
 
 
@@ -25,7 +25,7 @@ class Effect:
     """What changes do to a job, by the estimates; None is not modelled.
 
     ``gain``: the share of today's step that goes away, negative where the step grows; compared
-    end with end, as both steps rest on the same assumptions. ``memory_gib``: by how much the peak
+    with short, expected and long answers, as both steps rest on the same ones. ``memory_gib``: by how much the peak
     grows.
     """
 
@@ -53,15 +53,11 @@ class Effect:
     @property
     def gain(self) -> Interval | None:
         """The share of the step that goes away: least, most likely and most."""
-        before, after = self.before.time.step_s, self.after.time.step_s
-        if before is None or after is None or not before.low:
+        before, after = self.before.time.scenarios, self.after.time.scenarios
+        if not before or not after:
             return None
-        ends = (
-            1 - after.low / before.low,
-            1 - after.expected / before.expected,
-            1 - after.high / before.high,
-        )
-        return Interval(min(ends), ends[1], max(ends))
+        shares = [1 - new / old for old, new in zip(before, after, strict=True)]
+        return Interval(min(shares), shares[1], max(shares))
 
     def __str__(self) -> str:
         """What was compared: the step with its share, or nothing where it is not modelled."""
@@ -92,11 +88,15 @@ def _resting_on(job: Job) -> str:
 def severity_of(gain: Interval, allowed: tuple[str, str]) -> str | None:
     """Return what a gain is worth, within a rule's range; None for one that nobody would notice.
 
-    critical from a quarter of the step, warn from 5 %, info below or where it is not clear.
+    critical from a quarter of the step, warn from 5 %, info below or where it is not clear, nothing
+    where the change may as well cost 5 %. A rule
+    that can only inform, because its fix changes more than speed, speaks from twice that.
     """
-    if gain.expected < NO_SHARE:
-        return None
     clear = gain.low >= CLEAR_SHARE
+    if gain.expected < NO_SHARE or gain.low < -WARN_SHARE:
+        return None
+    if allowed == ("info", "info") and (gain.expected < 2 * WARN_SHARE or gain.low < -CLEAR_SHARE):
+        return None
     found = "info"
     if clear and gain.expected >= WARN_SHARE:
         found = "critical" if gain.expected >= CRITICAL_SHARE else "warn"

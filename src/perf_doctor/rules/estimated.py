@@ -247,98 +247,99 @@ _SHARE = ("--sglang-mem-fraction-static", "--rollout-num-gpus-per-engine")
 _HOST = ("--optimizer-cpu-offload", "--use-kl-loss", "--manual-offload")
 
 
-def _row(
+def row(
     name: str, kind: Type, doc: str, get: Getter, flags: tuple[str, ...] = (), unit: str = ""
 ) -> Row:
+    """Return a row of the table of facts."""
     return (name, kind, doc, get, flags, None, unit)
 
 
 ROWS: tuple[Row, ...] = (
-    _row("fits", _FITS, "Whether the job fits by the memory estimate, in every phase.",
+    row("fits", _FITS, "Whether the job fits by the memory estimate, in every phase.",
          _of("fits", lambda _, m: _no_card("fits") if m.fits is None else m.fits)),
-    _row("uncapped", TEXT, "The length that nothing in the script limits: sample or context; None "
+    row("uncapped", TEXT, "The length that nothing in the script limits: sample or context; None "
          "when all are limited.",
          _of("uncapped", lambda _, m: None if m.job is None else m.job.uncapped)),
     *_interval("peak_gib", "The heaviest phase of all.", lambda _, m: m.peak_gib),
-    _row("peak_phase", TEXT, "The name of that phase.",
+    row("peak_phase", TEXT, "The name of that phase.",
          _of("peak_phase", lambda _, m: m.peak_phase)),
-    _row("headroom_gib", NUMBER, "Memory of the card less the high end of the heaviest phase.",
+    row("headroom_gib", NUMBER, "Memory of the card less the high end of the heaviest phase.",
          _of("headroom_gib", lambda _, m: _no_card("headroom_gib") if m.capacity_gib is None
              else _gib(m.capacity_gib - max(p.total_gib.high for p in m.phases))), unit="GiB"),
-    _row("excess_gib", NUMBER, "What the heaviest phase most likely needs beyond the card; 0 where "
+    row("excess_gib", NUMBER, "What the heaviest phase most likely needs beyond the card; 0 where "
          "it fits.", _of("excess_gib", lambda _, m: _no_card("excess_gib")
              if m.capacity_gib is None or m.peak is None
              else max(0.0, m.peak.total_gib.expected - m.capacity_gib)), unit="GiB"),
-    _row("train_fits", _FITS, "Whether training, optimizer step and weight update fit; None "
+    row("train_fits", _FITS, "Whether training, optimizer step and weight update fit; None "
          "without a trainer.", _verdict("train_fits", experiments.training), _TRAINS),
     *_interval("train_gib", "The heaviest phase of training.", _total(experiments.training)),
-    _row("train_phase", TEXT, "The name of that phase.",
+    row("train_phase", TEXT, "The name of that phase.",
          _part("train_phase", experiments.training, lambda p: p.phase)),
-    _row("train_stage", NUMBER, "The pipeline stage of that phase.",
+    row("train_stage", NUMBER, "The pipeline stage of that phase.",
          _part("train_stage", experiments.training, lambda p: p.pp_stage)),
-    _row("state_gib", NUMBER, "Weights, gradients and optimizer in that phase.",
+    row("state_gib", NUMBER, "Weights, gradients and optimizer in that phase.",
          _part("state_gib", experiments.training, lambda p: _gib(
              p.components.weights + p.components.gradients + p.components.optimizer)), unit="GiB"),
-    _row("optimizer_gib", NUMBER, "The optimizer's part of them.",
+    row("optimizer_gib", NUMBER, "The optimizer's part of them.",
          _part("optimizer_gib", experiments.training, lambda p: _gib(p.components.optimizer)),
          unit="GiB"),
-    _row("activations_gib", NUMBER, "Activations in that phase.",
+    row("activations_gib", NUMBER, "Activations in that phase.",
          _part("activations_gib", experiments.training,
                lambda p: _gib(p.components.activations)), unit="GiB"),
-    _row("logits_gib", NUMBER, "Logits and what the loss keeps of them in that phase; 0 where the "
+    row("logits_gib", NUMBER, "Logits and what the loss keeps of them in that phase; 0 where the "
          "peak lies elsewhere.",
          _part("logits_gib", experiments.training, lambda p: _gib(p.components.logits)),
          unit="GiB"),
-    _row("forward_fits", _FITS, "Whether the forward-only passes fit; None without any.",
+    row("forward_fits", _FITS, "Whether the forward-only passes fit; None without any.",
          _verdict("forward_fits", experiments.forward), ("--log-probs-max-tokens-per-gpu",)),
     *_interval("forward_gib", "The heaviest forward-only pass.", _total(experiments.forward)),
-    _row("rollout_fits", _FITS, "Whether the engines fit beside what the trainer leaves; None "
+    row("rollout_fits", _FITS, "Whether the engines fit beside what the trainer leaves; None "
          "without engines.", _verdict("rollout_fits", experiments.rollout), _SHARE),
     *_interval("rollout_gib", "The engines at work.", _total(experiments.rollout)),
-    _row("engine_holds", _FITS, "Whether the share of each engine holds its weights; None without "
+    row("engine_holds", _FITS, "Whether the share of each engine holds its weights; None without "
          "engines.", _of("engine_holds", _share_fits), _SHARE),
-    _row("engine_weights_gib", NUMBER, "Weights on a rank of the tightest engine.",
+    row("engine_weights_gib", NUMBER, "Weights on a rank of the tightest engine.",
          _of("engine_weights_gib", _engine(lambda e: _gib(e.weights / GIB))), unit="GiB"),
-    _row("engine_share_gib", NUMBER, "Its share of the card, for weights and cache.",
+    row("engine_share_gib", NUMBER, "Its share of the card, for weights and cache.",
          _of("engine_share_gib", _engine(lambda e: _gib(e.static.expected / GIB))), unit="GiB"),
-    _row("kv_tokens", NUMBER, "Tokens that its cache holds.",
+    row("kv_tokens", NUMBER, "Tokens that its cache holds.",
          _of("kv_tokens", _engine(lambda e: round(e.kv_tokens.expected))), unit="tokens"),
-    _row("engine_share", NUMBER, "The largest usual --sglang-mem-fraction-static with which the "
+    row("engine_share", NUMBER, "The largest usual --sglang-mem-fraction-static with which the "
          "engines hold their weights and fit; None where none does.",
          _of("engine_share", lambda job, _: experiments.engine_share(job))),
-    _row("host_fits", _FITS, "Whether a node's host memory suffices; None without a trainer.",
+    row("host_fits", _FITS, "Whether a node's host memory suffices; None without a trainer.",
          _of("host_fits", _host_fits), _HOST),
     *_interval("host_gib", "Host memory of a node that trains.",
                lambda _, m: m.host_gib_per_node),
-    _row("host_ram_gib", NUMBER, "Memory of a node, as --host-ram says.",
+    row("host_ram_gib", NUMBER, "Memory of a node, as --host-ram says.",
          _of("host_ram_gib", _host_size), unit="GiB"),
-    _row("fitting_tokens", NUMBER, "The largest smaller --max-tokens-per-gpu that holds a sample "
+    row("fitting_tokens", NUMBER, "The largest smaller --max-tokens-per-gpu that holds a sample "
          "and fits; None where none does.", _of("fitting_tokens", _fitting_tokens),
          unit="tokens"),
-    _row("fitting_sample", NUMBER, "The longest sample whose training fits, however long samples "
+    row("fitting_sample", NUMBER, "The longest sample whose training fits, however long samples "
          "are.", _of("fitting_sample", _fitting_sample), unit="tokens"),
-    _row("fits_without_offload", _FITS, "Whether training would fit, with 5 % of the card left, "
+    row("fits_without_offload", _FITS, "Whether training would fit, with 5 % of the card left, "
          "with the whole optimizer on the GPU.",
          _without("fits_without_offload", experiments.without_offload)),
     *_interval("without_offload_gib", "Training with the whole optimizer on the GPU.",
                _trainer(experiments.without_offload)),
-    _row("fits_without_recompute", _FITS, "Whether training would fit, with 5 % of the card left, "
+    row("fits_without_recompute", _FITS, "Whether training would fit, with 5 % of the card left, "
          "with all activations kept.",
          _without("fits_without_recompute", experiments.without_recompute)),
     *_interval("without_recompute_gib", "Training with all activations kept.",
                _trainer(experiments.without_recompute)),
-    _row("tokens_without_recompute", NUMBER, "The largest --max-tokens-per-gpu up to today's that "
+    row("tokens_without_recompute", NUMBER, "The largest --max-tokens-per-gpu up to today's that "
          "holds a sample and leaves 5 % of the card with all activations kept; None where none "
          "does.", _of("tokens_without_recompute", _tokens_without_recompute), unit="tokens"),
-    _row("partial_offload", NUMBER, "The smallest of 0.25, 0.5 and 0.75 of the optimizer whose "
+    row("partial_offload", NUMBER, "The smallest of 0.25, 0.5 and 0.75 of the optimizer whose "
          "offload leaves 5 % of the card; None where none does.",
          _of("partial_offload", lambda job, _: experiments.partial_offload(job))),
-    _row("host_offload", NUMBER, "The largest of 0.75, 0.5 and 0.25 of the optimizer whose offload "
+    row("host_offload", NUMBER, "The largest of 0.75, 0.5 and 0.25 of the optimizer whose offload "
          "fits card and host; None where none does.",
          _of("host_offload", lambda job, _: experiments.host_offload(job))),
-    _row("cpu_adam_s", NUMBER, "The least that an optimizer step takes on the CPU.",
+    row("cpu_adam_s", NUMBER, "The least that an optimizer step takes on the CPU.",
          _of("cpu_adam_s", _adam_seconds), unit="s"),
-    _row("train_s_at_most", NUMBER, "The most that the passes of an optimizer step take: every "
+    row("train_s_at_most", NUMBER, "The most that the passes of an optimizer step take: every "
          "sample a whole micro-batch, at a fifth of the card's peak.",
          _of("train_s_at_most", _train_seconds), unit="s"),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import NamedTuple, get_args
 from perf_doctor.launch.registry import Option, registry
 from perf_doctor.plan.accelerator import Accelerator
 from perf_doctor.plan.roles import Mode
-from perf_doctor.rules import derived, estimated, sizes, written
+from perf_doctor.rules import derived, estimated, sizes, timed, written
 from perf_doctor.rules.check import ANY, BOOL, JSON, LIST, NUMBER, TEXT, Type
 from perf_doctor.rules.derived import architecture, batch, forward, gpus_of, known, mesh
 from perf_doctor.rules.derived import option as of
@@ -238,7 +238,7 @@ TABLE: tuple[Fact, ...] = (
     Fact("gpus_per_engine", NUMBER, "GPUs of one rollout engine.",
          of("--rollout-num-gpus-per-engine"), ("--rollout-num-gpus-per-engine",)),
     # Memory, by the estimate.
-    *(Fact(*row) for row in estimated.ROWS),
+    *(Fact(*row) for row in (*estimated.ROWS, *timed.ROWS)),
     # The words of the script.
     Fact("misspelt_flags", LIST, "Flags no parser knows that resemble a known one.",
          written.unknown_flags("misspelt"), rows=written.unknown_rows("misspelt")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
+from perf_doctor.estimate.lengths_from_plan import sample_cap
 from perf_doctor.estimate.memory import MemoryEstimate, estimate_memory
 from perf_doctor.estimate.time import TimeEstimate, estimate_time
 from perf_doctor.estimate.time_job import Given
@@ -93,9 +94,15 @@ class Job:
     def changed(self, changes: FlagChanges) -> Job:
         """Return the job with these options set and removed."""
         words = {flag: None if text is True else str(text) for flag, text in changes.set.items()}
-        settings = self.settings.replace(words, changes.unset)
+        return self.with_settings(self.settings.replace(words, changes.unset))
+
+    def with_settings(self, settings: Settings) -> Job:
+        """Return the job with other settings."""
         plan = (self.replan or self._planned_again)(settings)
-        return replace(self, plan=plan, known={}, _memory=[], _time=[])
+        lengths = self.lengths
+        if plan.mode == "sft":  # other flags do not change the data
+            lengths = lengths._replace(sample_cap=sample_cap(self.plan, lengths))
+        return replace(self, plan=plan, lengths=lengths, known={}, _memory=[], _time=[])
 
     def _planned_again(self, settings: Settings) -> Plan:
         plan = self.plan

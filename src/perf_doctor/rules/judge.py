@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from perf_doctor.frozen import frozen
-from perf_doctor.rules import estimated
+from perf_doctor.rules import estimated, timed
 from perf_doctor.rules.effect import CLEAR_SHARE, Effect, severity_of
 from perf_doctor.rules.evaluate import Scope, holds, trace
 from perf_doctor.rules.expression import Expression, reads
@@ -21,7 +21,7 @@ from perf_doctor.rules.template import FlagChanges, changes, show
 from perf_doctor.shell.model import Unknown
 
 MAX_FACTS_IN_REASON = 4
-_ESTIMATED = frozenset(row[0] for row in estimated.ROWS)
+_ESTIMATED = frozenset(row[0] for row in (*estimated.ROWS, *timed.ROWS))
 
 _Harm = tuple[int, float]
 _NO_HELP: _Harm = (len(SEVERITIES), 0.0)
@@ -64,6 +64,12 @@ def findings(judgements: Iterable[Judgement]) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda f: (order[f.severity], not f.blocks_launch, f.rule)))
 
 
+def stopped_by(rules: Iterable[Rule], job: Job) -> tuple[str, ...]:
+    """Return the rules that certainly keep a job from its first step; no fix is looked for."""
+    worst = len(SEVERITIES) - 1
+    return tuple(r.id for r in rules if r.blocks_launch and _severity(r, job) == worst)
+
+
 class _Court:
     """All rules of a catalog before one job."""
 
@@ -96,8 +102,11 @@ class _Court:
         unknown = skip if isinstance(skip, Unknown) else checked.unknown
         if unknown is not None and (not checked.held or isinstance(skip, Unknown)):
             return _needs_judgement(rule, f"{quoted(unknown.name)} is not known: {unknown.reason}")
+        time = self.job.time
+        if rule.gains and time.step_s is None and not any(case.severity for case in checked.held):
+            return _needs_judgement(rule, f"the seconds of a step are not known: {time.unknown}")
         tried = [Effect(self.job, self._changed(way), way) for way in self._ways(rule, scope)]
-        if rule.gains and self.job.time.step_s is not None:
+        if rule.gains and time.step_s is not None:
             return self._by_gain(rule, checked.held, scope, tried)
         severity = max(
             (case.severity or rule.severity[0] for case in checked.held), key=SEVERITIES.index
@@ -112,12 +121,18 @@ class _Court:
         gains = [(effect, effect.gain) for effect in tried if effect.fits_no_worse]
         known = [(effect, gain) for effect, gain in gains if gain is not None]
         known.sort(key=lambda pair: -pair[1].expected)
+        floors = [case.severity for case in held if case.severity is not None]
+        if floors and (not known or severity_of(known[0][1], rule.severity) is None):
+            floor = max(floors, key=SEVERITIES.index)
+            finding = self._finding(rule, held, scope, floor, tried)
+            return Judgement(rule.id, "applies", lambda: finding.cost.text, finding)
         if not known:
             return _not_applicable(rule, lambda: "no change that was tried fits and gains")
         best, gain = known[0]
         severity = severity_of(gain, rule.severity)
         if severity is None:
             return _not_applicable(rule, lambda: f"the change gains nothing: {best}")
+        severity = max([severity, *floors], key=SEVERITIES.index)
         helpful = [effect for effect, gain in known if severity_of(gain, rule.severity)]
         verdict = "applies" if gain.low >= CLEAR_SHARE else "borderline"
         finding = replace(

@@ -63,7 +63,7 @@ class Finding:
     cost: Cost
     fix: Fix
     skip_if: str
-    effect: Effect | None = None
+    effect: Effect | None = field(default=None, compare=False)
     reason_in_script: str | None = None
 
 
