@@ -63,7 +63,15 @@ corpus: $(RUN_STAMP) ## compare argv and contexts on a checkout: make corpus REL
 	@if [ -z "$(RELAX)" ]; then \
 	  echo 'make corpus needs a checkout: make corpus RELAX=/path/to/Relax' >&2; exit 2; \
 	fi
-	@$(PYTHON) tools/corpus.py "$(RELAX)"
+	@$(PYTHON) tools/corpus.py "$(RELAX)" $(if $(FACTS),--facts "$(FACTS)")
+
+NAME ?= $(notdir $(patsubst %/,%,$(RELAX)))
+.PHONY: ecosystem
+ecosystem: $(RUN_STAMP) ## what every launch of a checkout is told: make ecosystem RELAX=<checkout>
+	@if [ -z "$(RELAX)" ]; then \
+	  echo 'make ecosystem needs a checkout: make ecosystem RELAX=/path/to/Relax' >&2; exit 2; \
+	fi
+	@$(PYTHON) tools/ecosystem.py "$(RELAX)" -o "tests/ecosystem/$(NAME).tsv"
 
 .PHONY: bench
 bench: $(RUN_STAMP) ## measure the speed

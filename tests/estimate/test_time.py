@@ -9,7 +9,6 @@ from estimate_jobs import plan_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perf_doctor.estimate.efficiencies import EFFICIENCIES
 from perf_doctor.estimate.lengths import Lengths, distribution
 from perf_doctor.estimate.memory import estimate_memory
 from perf_doctor.estimate.time import estimate_time
@@ -123,12 +122,6 @@ def test_staleness_overlaps_rollout_and_training() -> None:
     assert stale < seconds("--fully-async --max-staleness 0", **sides)
 
 
-def test_constants_state_range_and_source() -> None:
-    for one in EFFICIENCIES:
-        assert one.value.low <= one.value.expected <= one.value.high, one.name
-        assert one.source, one.name
-
-
 def test_memory_and_time_of_a_plan_are_cheap() -> None:
     plan = plan_of("--colocate")
     best = float("inf")
@@ -137,3 +130,51 @@ def test_memory_and_time_of_a_plan_are_cheap() -> None:
         estimate_time(plan, estimate_memory(plan))
         best = min(best, time.perf_counter() - start)
     assert best < 5e-3
+
+
+LAYOUTS = st.builds(
+    "--colocate --tensor-model-parallel-size {} --pipeline-model-parallel-size {}"
+    " --context-parallel-size {} --calculate-per-token-loss --max-tokens-per-gpu {} {}".format,
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([1, 2]),
+    st.sampled_from([1, 2]),
+    st.sampled_from([2048, 9216, 32768]),
+    st.sampled_from(["", "--recompute-granularity full --recompute-method uniform"]),
+)
+
+
+@given(LAYOUTS, st.sampled_from(["H20", "H100", "A100-80GB", "B200"]))
+def test_no_step_is_faster_than_the_card(words: str, gpu: str) -> None:
+    """No trainer beats the peak, and no rollout reads its weights faster than memory does."""
+    found = estimate_time(plan_of(words, gpu=gpu))
+    assert found.train_mfu is not None
+    assert 0 < found.train_mfu < 1
+    assert found.job is not None
+    assert found.job.engines is not None
+    assert found.made is not None
+    assert found.made.generated is not None
+    decode, generated = found.job.engines.decode, found.made.generated
+    assert decode.step(1.0, 0.0) >= 2.0 * 8e9 / found.job.card.hbm * 0.9
+    assert generated.seconds >= generated.longest * decode.step(1.0, 0.0) * 0.5
+
+
+@given(LAYOUTS)
+def test_more_gpus_never_make_the_trainer_slower(words: str) -> None:
+    few, many = (
+        estimate_time(plan_of(words, actor=gpus, rollout=gpus)).phases for gpus in (16, 32)
+    )
+    assert few is not None
+    assert many is not None
+    assert many["train"].expected <= 1.01 * few["train"].expected
+
+
+@given(st.sampled_from(["--max-staleness 0", "--max-staleness 1", "--max-staleness 2"]))
+def test_an_asynchronous_step_is_as_long_as_its_slower_side(words: str) -> None:
+    found = estimate_time(plan_of(f"--fully-async {words}", actor=4, rollout=4))
+    assert found.sides is not None
+    assert found.step_s is not None
+    longest = max(found.sides.rollout.expected, found.sides.trainer.expected)
+    assert found.step_s.expected >= longest
+    together = found.sides.rollout.expected + found.sides.trainer.expected
+    assert found.phases is not None
+    assert found.step_s.expected <= together + found.phases["weight_sync"].expected + 5

@@ -12,8 +12,10 @@ from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.explain import explain
 from perf_doctor.estimate.gpu_split import even_split
 from perf_doctor.estimate.interval import Interval
+from perf_doctor.estimate.memory import MemoryEstimate
 from perf_doctor.estimate.time import PHASES, TimeEstimate
 from perf_doctor.estimate.time_explain import explain_time
+from perf_doctor.launch.secrets import Redactor
 from perf_doctor.launch.settings import Setting
 from perf_doctor.report.context import context_object
 from perf_doctor.report.fixes import all_fixes
@@ -31,25 +33,30 @@ _TOOL: Final = {"name": "perf-doctor", "version": __version__}
 
 def json_report(diagnoses: Sequence[Diagnosis]) -> str:
     """Return the whole report on each script as JSON."""
-    return _as_json([document(diagnosis) for diagnosis in diagnoses])
+    return _together([document(diagnosis) for diagnosis in diagnoses])
 
 
 def json_estimate(diagnoses: Sequence[Diagnosis], *, explained: bool = False) -> str:
     """Return the estimate of each script as JSON; ``explained`` tells how figures come about."""
-    return _as_json([estimate_document(one, explained=explained) for one in diagnoses])
+    return _together([estimate_document(one, explained=explained) for one in diagnoses])
 
 
-def _as_json(documents: Sequence[Mapping[str, object]]) -> str:
-    """Return one document as it is, and several as the ``reports`` of one object.
+def _together(documents: Sequence[Mapping[str, object]]) -> str:
+    """Return one document as it is, and several as the ``reports`` of one object."""
+    return as_json(documents[0] if len(documents) == 1 else {**head_object(), "reports": documents})
+
+
+def as_json(whole: Mapping[str, object]) -> str:
+    """Return an object as JSON.
 
     Every character beyond ASCII is written as an escape, so no text of a script can do harm.
     """
-    whole: Mapping[str, object] = (
-        documents[0]
-        if len(documents) == 1
-        else {"schema_version": SCHEMA_VERSION, "tool": _TOOL, "reports": documents}
-    )
     return json.dumps(whole, indent=2, default=str) + "\n"
+
+
+def head_object() -> dict[str, object]:
+    """Return what every document begins with."""
+    return {"schema_version": SCHEMA_VERSION, "tool": _TOOL}
 
 
 def document(diagnosis: Diagnosis) -> dict[str, object]:
@@ -58,8 +65,8 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
     body = {
         "context": dict(context_object(diagnosis.plan)),
         "launch": _launch(diagnosis),
-        "memory": _memory(diagnosis),
-        "time": _time(diagnosis),
+        "memory": memory_object(diagnosis.memory),
+        "time": time_object(diagnosis.time),
         "findings": [_finding(finding) for finding in diagnosis.findings],
         "rules": [
             {"id": j.rule, "verdict": j.verdict, "reason": j.reason} for j in diagnosis.judgements
@@ -67,14 +74,13 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
         "summary": _summary(diagnosis),
         "notes": [str(note) for note in diagnosis.notes],
     }
-    masked = {key: _masked(value, diagnosis) for key, value in body.items()}
+    hidden = {key: masked(value, diagnosis.redactor) for key, value in body.items()}
     variants = [document(variant) for variant in diagnosis.variants]
     return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": _TOOL,
+        **head_object(),
         "script": diagnosis.script,
         **head,
-        **masked,
+        **hidden,
         **({"variants": variants} if diagnosis.condition is None else {}),
     }
 
@@ -83,8 +89,8 @@ def estimate_document(diagnosis: Diagnosis, *, explained: bool = False) -> dict[
     """Return the estimate alone, with how each figure comes about when ``explained``."""
     body: dict[str, object] = {
         "context": dict(context_object(diagnosis.plan)),
-        "memory": _memory(diagnosis),
-        "time": _time(diagnosis),
+        "memory": memory_object(diagnosis.memory),
+        "time": time_object(diagnosis.time),
     }
     if explained:
         body["explanations"] = [
@@ -98,21 +104,18 @@ def estimate_document(diagnosis: Diagnosis, *, explained: bool = False) -> dict[
             if (told := explain(diagnosis.memory, p))
         ]
         body["time_explanations"] = list(map(str, explain_time(diagnosis.time, diagnosis.memory)))
-    masked = {key: _masked(value, diagnosis) for key, value in body.items()}
-    return {"schema_version": SCHEMA_VERSION, "tool": _TOOL, "script": diagnosis.script, **masked}
+    hidden = {key: masked(value, diagnosis.redactor) for key, value in body.items()}
+    return {**head_object(), "script": diagnosis.script, **hidden}
 
 
-def _masked(value: object, diagnosis: Diagnosis) -> object:
+def masked(value: object, redactor: Redactor) -> object:
     """Return the value with the secrets of every text in it masked."""
     if isinstance(value, str):
-        return diagnosis.redactor.redact(value)
+        return redactor.redact(value)
     if isinstance(value, dict):
-        return {
-            diagnosis.redactor.redact(key): _masked(inner, diagnosis)
-            for key, inner in value.items()
-        }
+        return {redactor.redact(key): masked(inner, redactor) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_masked(inner, diagnosis) for inner in value]
+        return [masked(inner, redactor) for inner in value]
     return value
 
 
@@ -184,7 +187,9 @@ def _finding(finding: Finding) -> dict[str, object]:
         "fix": {
             "text": finding.fix.text,
             **_changes(finding.fix.changes),
-            "alternatives": [_changes(other) for other in finding.fix.alternatives],
+            "alternatives": [
+                _changes(other) for other in (*finding.fix.alternatives, *finding.fix.instead)
+            ],
         },
         "skip_if": finding.skip_if,
         "after_fix": _after(finding.effect),
@@ -199,34 +204,34 @@ def _after(effect: Effect | None) -> dict[str, object] | None:
     memory, time = effect.after.memory, effect.after.time
     return {
         "fits": memory.fits,
-        "peak_gib": _interval(memory.peak_gib),
-        "step_s": _interval(time.step_s),
+        "peak_gib": interval_object(memory.peak_gib),
+        "step_s": interval_object(time.step_s),
     }
 
 
-def _memory(diagnosis: Diagnosis) -> dict[str, object]:
-    memory = diagnosis.memory
+def memory_object(memory: MemoryEstimate) -> dict[str, object]:
+    """Return an estimate of memory as the contract has it."""
     return {
         "capacity_gib": memory.capacity_gib,
         "fits": memory.fits,
         "fits_host": memory.fits_host,
-        "peak_gib": _interval(memory.peak_gib),
+        "peak_gib": interval_object(memory.peak_gib),
         "peak_phase": memory.peak_phase,
         "phases": [
             {
                 "phase": phase.phase,
                 "role": phase.role,
                 "pp_stage": phase.pp_stage,
-                "total_gib": _interval(phase.total_gib),
+                "total_gib": interval_object(phase.total_gib),
                 "components": {k: round(v, 3) for k, v in phase.components._asdict().items()},
             }
             for phase in memory.phases
         ],
-        "host_gib_per_node": _interval(memory.host_gib_per_node),
+        "host_gib_per_node": interval_object(memory.host_gib_per_node),
     }
 
 
-def _interval(interval: Interval | None) -> dict[str, float | None]:
+def interval_object(interval: Interval | None) -> dict[str, float | None]:
     """Return an interval to the hundredth, which is finer than it is known."""
     if interval is None:
         return {"low": None, "expected": None, "high": None}
@@ -237,10 +242,10 @@ def _interval(interval: Interval | None) -> dict[str, float | None]:
     }
 
 
-def _time(diagnosis: Diagnosis) -> dict[str, object]:
-    time = diagnosis.time
+def time_object(time: TimeEstimate) -> dict[str, object]:
+    """Return an estimate of time as the contract has it."""
     return {
-        "step_s": _interval(time.step_s),
+        "step_s": interval_object(time.step_s),
         "phases": {name: _seconds(time, name) for name in PHASES},
         "bound_by": time.bound_by,
         "train_mfu": None if time.train_mfu is None else round(time.train_mfu, 3),
@@ -258,8 +263,8 @@ def _balance(time: TimeEstimate) -> dict[str, object] | None:
     if sides is None:
         return None
     return {
-        "rollout_s": _interval(sides.rollout),
-        "trainer_s": _interval(sides.trainer),
+        "rollout_s": interval_object(sides.rollout),
+        "trainer_s": interval_object(sides.trainer),
         "even_split": None if split is None else split._asdict(),
     }
 

@@ -25,8 +25,8 @@ class Effect:
     """What changes do to a job, by the estimates; None is not modelled.
 
     ``gain``: the share of today's step that goes away, negative where the step grows; compared
-    with short, expected and long answers, as both steps rest on the same ones. ``memory_gib``: by how much the peak
-    grows.
+    with short, expected and long answers, as both steps rest on the same ones. ``memory_gib``: by
+    how much the peak grows.
     """
 
     before: Job

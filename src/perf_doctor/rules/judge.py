@@ -16,7 +16,8 @@ from perf_doctor.rules.job import Job, LaunchFlags
 from perf_doctor.rules.judgement import Cost, Finding, Fix, Judgement
 from perf_doctor.rules.model import Case, Catalog, Rule
 from perf_doctor.rules.quote import quoted
-from perf_doctor.rules.severity import SEVERITIES, WORST_FIRST
+from perf_doctor.rules.ranking import without_doubles
+from perf_doctor.rules.severity import SEVERITIES
 from perf_doctor.rules.template import FlagChanges, changes, show
 from perf_doctor.shell.model import Unknown
 
@@ -54,14 +55,9 @@ def judge(catalog: Catalog, job: Job) -> tuple[Judgement, ...]:
     A rule that fails costs nobody the report: its verdict is needs-judgement, with the failure.
     """
     court = _Court(catalog, job)
-    return tuple(court.judge_safely(rule) for rule in catalog.rules)
-
-
-def findings(judgements: Iterable[Judgement]) -> tuple[Finding, ...]:
-    """Return the findings: critical before warn before info, what blocks the launch first."""
-    found = [judgement.finding for judgement in judgements if judgement.finding]
-    order = {severity: index for index, severity in enumerate(WORST_FIRST)}
-    return tuple(sorted(found, key=lambda f: (order[f.severity], not f.blocks_launch, f.rule)))
+    judged = [court.judge_safely(rule) for rule in catalog.rules]
+    rules = {rule.id: rule for rule in catalog.rules}
+    return without_doubles(judged, lambda rule, changed: _severity(rules[rule], changed) >= 0)
 
 
 def stopped_by(rules: Iterable[Rule], job: Job) -> tuple[str, ...]:

@@ -37,11 +37,15 @@ class Cost:
 
 @frozen
 class Fix:
-    """What to change: in words, as flags, and in other ways that would do too."""
+    """What to change: in words, as flags, and in other ways that would do too.
+
+    ``instead``: what other rules would change against the same problem, for less.
+    """
 
     text: str
     changes: FlagChanges
     alternatives: tuple[FlagChanges, ...] = ()
+    instead: tuple[FlagChanges, ...] = ()
 
 
 @frozen
