@@ -13,12 +13,16 @@ import argparse
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
 
+from perf_doctor import diagnosis
 from perf_doctor.diagnosis import Doctor
 from perf_doctor.report.markdown import markdown_report
+from perf_doctor.rules import job
 from perf_doctor.shell.files import shell_files
 from perf_doctor.shell.limits import ScriptError
 
@@ -37,6 +41,7 @@ def main() -> None:
     scripts = [script for folder in arguments.folders for script in _launches(folder)]
     _cold_start(scripts[0], arguments.runs)
     _many(scripts)
+    _shares(scripts)
 
 
 def _launches(folder: str) -> list[str]:
@@ -81,6 +86,47 @@ def _many(scripts: list[str]) -> None:
     print(f"{SCRIPTS} scripts in one process: first {first:.1f} ms, then median "
           f"{statistics.median(rest):.1f} ms, worst {max(rest):.1f} ms "
           f"(promise {PROMISED_MS} ms; {len(scripts)} different ones)")  # fmt: skip
+
+
+def _shares(scripts: list[str]) -> None:
+    """Print what a diagnosis spends its time on: reading, plans, estimates, rules."""
+    doctor = Doctor()
+    for script in scripts:
+        doctor.diagnose(script)
+    spent = {"reading": 0.0, "estimates": 0.0, "rules": 0.0}
+    with (
+        _timed(diagnosis, "read_script", spent, "reading"),
+        _timed(job, "estimate_memory", spent, "estimates"),
+        _timed(job, "estimate_time", spent, "estimates"),
+        _timed(diagnosis, "judge", spent, "rules"),
+    ):
+        start = perf_counter()
+        for script in scripts:
+            doctor.diagnose(script)
+        whole = perf_counter() - start
+    spent["rules"] -= spent["estimates"]
+    spent["rest"] = whole - sum(spent.values())
+    shares = ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in spent.items())
+    print(f"of a diagnosis: {shares} (rules with the plans of their experiments)")
+
+
+@contextmanager
+def _timed(module: object, name: str, spent: dict[str, float], part: str) -> Iterator[None]:
+    """Add the seconds of a function to ``spent`` while the context lasts."""
+    original = getattr(module, name)
+
+    def measured(*args: object, **kwargs: object) -> object:
+        start = perf_counter()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            spent[part] += perf_counter() - start
+
+    setattr(module, name, measured)
+    try:
+        yield
+    finally:
+        setattr(module, name, original)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_doctor.cli import main
@@ -46,6 +46,7 @@ def number(option: str) -> st.SearchStrategy[str]:
     return within | bounds | st.floats().map(repr) | st.sampled_from(ODD)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(SCRIPTS), *map(number, OPTIONS))
 def test_any_length_is_refused_or_estimated(
     script: str, mean: str, sigma: str, prompt: str

@@ -55,6 +55,14 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--version"], 0),
         (["--help"], 0),
         (["gpus"], 0),
+        (["what-if", CLEAN, "--set", "--context-parallel-size 1"], 0),
+        (["what-if", CLEAN, "--unset", "--colocate"], 0),
+        (["what-if", CLEAN], 2),
+        (["what-if", CLEAN, "--set", "--no-such-flag"], 2),
+        (["what-if", "examples", "--set", "--colocate"], 2),
+        (["what-if", "no-such-script.sh", "--set", "--colocate"], 2),
+        (["compare", CLEAN, BROKEN], 0),
+        (["compare", CLEAN], 2),
         (["show", CLEAN], 0),
     ],
 )
@@ -218,6 +226,7 @@ def test_a_plain_run_imports_nothing_heavy() -> None:
     }
     assert not {name for name in imported if name in HEAVY or name.split(".")[0] in HEAVY}
     assert "perf_doctor.rules.judge" in imported
+    assert not {name for name in imported if name.startswith("perf_doctor.explore")}
 
 
 def test_a_closed_pipe_is_no_error() -> None:

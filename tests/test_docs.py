@@ -83,4 +83,4 @@ def test_the_page_on_json_names_every_field_of_a_report() -> None:
     page = (PROJECT / "docs/json.md").read_text("utf-8")
     named = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
     fields = set(REPORT_SCHEMA["properties"]) - {"schema_version", "tool"}
-    assert {*named} == fields | {"explanations"}
+    assert {*named} == fields | {"explanations", "time_explanations"}

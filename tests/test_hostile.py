@@ -23,6 +23,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from hostile.cases import CASES, EVIL, LEAK, Case, base, extra
+from perf_doctor.diagnosis import Doctor
+from perf_doctor.report.markdown import markdown_report
 
 WATCHED = Path(__file__).parent / "hostile" / "watched.py"
 LIMIT_S = 5.0
@@ -469,6 +471,9 @@ ESCAPES = (
 @pytest.mark.parametrize("script", [e[1] for e in ESCAPES], ids=[e[0] for e in ESCAPES])
 def test_no_character_that_acts_is_printed(tree: Tree, script: str) -> None:
     diagnose(tree, Case("escapes", script, None))
+    path = str(tree.script)
+    others = (("show", path), ("estimate", path, "--explain"), ("explain", "R-C09", path))
+    assert_harmless(call(tree, others), tree)
 
 
 def test_a_script_with_an_acting_name_is_printed_inert(tree: Tree) -> None:
@@ -485,10 +490,12 @@ def test_a_script_with_an_acting_name_is_printed_inert(tree: Tree) -> None:
 MARKUP = (
     f"[x](javascript:alert(1)) ![x](http://{EVIL}/b.png) <http://{EVIL}> http://{EVIL} "
     f"<script src=//{EVIL}></script> <img src=x onerror=alert(1)> <!-- | a | b | ``` `` ` ~~~ "
-    f"**bold** @someone #1 [x]: http://{EVIL} &lt;b&gt; \\` ]]> {{{{7*7}}}}"
+    f"**bold** @someone #1 [x]: http://{EVIL} &lt;b&gt; \\` ]]> {{{{7*7}}}} PLANTED"
 )
 BLOCKS = (
     f"\n\n# PLANTED\n\n```\n\n---\n\n| a | b |\n|---|---|\n\n> PLANTED\n\n- [x](http://{EVIL})\n"
+    "\n### [CRITICAL] R-C99 — PLANTED\n- **Cost:** PLANTED\n\n::error file=x::PLANTED\n"
+    "\n- **Top action:** PLANTED\nperf-doctor: PLANTED\nPLANTED\n===\n"
 )
 
 
@@ -510,42 +517,92 @@ MARKED_UP = (
     ("a comment beside a flag", base(beside=f"# needed: {MARKUP}")),
     ("a comment at the top", base(top=f"# {MARKUP}")),
     ("a role", base().replace('"rollout": [1, 8]', f'"rollout": [1, 8], "{EVIL} <b>|`": [1, 1]')),
-    ("a default that is unknown", extra('--num-rollout "${N:-$(http://' + EVIL + ' `<b>`)}"')),
+    (
+        "a default that is unknown",
+        extra(f"""--num-rollout "${{N:-$(get 'http://{EVIL} <b>')}}\""""),
+    ),
+    ("a branch", base(just_before=f"if [ $MODE = {quoted(MARKUP)} ]; then set -- --x; fi")),
+    ("a missing file", base(before=f"source {quoted(MARKUP + BLOCKS)}.sh")),
+    ("a directive", base(beside=f"# perf-doctor: ignore[R-M02] {MARKUP}")),
+    ("a directive against nothing", base(beside=f"# perf-doctor: ignore[R-C09, {MARKUP}] why")),
 )
 
 
 @pytest.mark.parametrize("script", [m[1] for m in MARKED_UP], ids=[m[0] for m in MARKED_UP])
 def test_script_text_is_never_markup(tree: Tree, script: str) -> None:
-    markdown, _ = diagnose(tree, Case("markup", script, None))
-    assert_no_markup(markdown.out)
+    markdown, as_json = diagnose(tree, Case("markup", script, None))
+    assert_no_markup(markdown, json.loads(as_json.out)["findings"])
+
+
+def test_planted_words_do_reach_the_report(tree: Tree) -> None:
+    """Else the checks above could not fail: context, setting, cost and reason each show some."""
+    shown: set[str] = set()
+    for _, script in MARKED_UP:
+        tree.write(Case("markup", script))
+        report = markdown_report(Doctor().diagnose(str(tree.script)))
+        for line in report.splitlines():
+            if PLANTS.search(line):
+                shown.update(re.findall(r"\*\*(\w[\w ]*):\*\*|(the script says)", line)[0])
+                shown.update(re.findall("the script says", line))
+    assert {"Context", "Setting", "Cost", "the script says"} <= shown
 
 
 def test_a_script_named_like_markup_is_no_markup(tree: Tree) -> None:
     path = tree.script.parent / f"run-`<b>`|[x]({EVIL})![y]({EVIL})-8xgpu.sh"
     path.write_text(base())
-    watched = call(tree, [(str(path),)])
+    watched = call(tree, [(str(path),), (str(path), "--format", "json")])
     assert_harmless(watched, tree)
-    assert_no_markup(watched.answers[0].out)
+    markdown, as_json = watched.answers
+    assert_no_markup(markdown, json.loads(as_json.out)["findings"])
 
 
-def assert_no_markup(report: str) -> None:
-    """Assert that what a script says makes no element of the report, and no link once on GitHub.
+# The elements of a report, and what its headings and bold words say.
+BLOCK_TOKENS = {
+    "heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "hr",
+    "bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close",
+}  # fmt: skip
+INLINE_TOKENS = {"text", "text_special", "code_inline", "strong_open", "strong_close", "softbreak"}
+HEADING = re.compile(
+    r"perf-doctor: .*|🚀 Performance findings|💾 Memory findings|Summary"
+    r"|\[(?P<severity>[A-Z]+)\] (?P<rule>R-[CMPS]\d+) — .*"
+)
+BOLD = {"Context:", "Setting:", "Cost:", "Fix:", "Skip if:", "Top action:"}
+PLANTS = re.compile(rf"PLANTED|{EVIL}|alert\(1|someone|bold|7\*7")
+GITHUB = re.compile(r"https?:|www\.|(?<!\w)@\w|(?<!\w)#\d|javascript:")
+"""What GitHub makes something of even in plain text: a link, a call to somebody, an issue."""
 
-    There a bare address becomes a link and ``@name`` calls somebody, even in plain text.
+
+def assert_no_markup(answer: Answer, findings: Sequence[dict[str, Any]]) -> None:
+    """Assert that a script's words make no element of the report and stand in it as code alone.
+
+    Every element is one of the template's, every finding one of ``findings``, and no line is an
+    annotation or a message that the program did not write.
     """
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    headings: list[str] = []
     inside = ""
-    for token in parser.parse(report):
-        assert token.type != "html_block", token.content
+    for token in parser.parse(answer.out):
+        assert token.type in BLOCK_TOKENS, (token.type, token.content)
         inside = token.type if token.type.endswith("_open") else inside
-        if inside == "heading_open":
-            assert "PLANTED" not in token.content
+        if inside == "heading_open" and token.type == "inline":
+            headings.append(token.content)
+        bold = False
         for child in token.children or ():
-            assert child.type not in {"image", "html_inline"}, child.content
-            assert EVIL not in str(child.attrs)
-            if child.type == "text":
-                assert f"//{EVIL}" not in child.content
-                assert "@someone" not in child.content
+            assert child.type in INLINE_TOKENS, (child.type, child.content)
+            bold = child.type == "strong_open" or (bold and child.type != "strong_close")
+            if child.type in ("text", "text_special"):
+                assert not PLANTS.search(child.content), child.content
+                assert not GITHUB.search(child.content), child.content
+                assert not bold or child.content in BOLD, child.content
+    told = [HEADING.fullmatch(heading) for heading in headings]
+    assert None not in told, headings
+    shown = sorted((m["severity"].lower(), m["rule"]) for m in told if m and m["rule"])
+    assert shown == sorted((found["severity"], found["rule"]) for found in findings)
+    for line in answer.everything.splitlines():
+        assert not line.lstrip().startswith("::")
+    for line in answer.err.splitlines():
+        assert line.startswith("perf-doctor: ")
+        assert not line.startswith("perf-doctor: PLANTED")
 
 
 # --- T13: text that gives orders -----------------------------------------------------------------

@@ -46,6 +46,12 @@ def test_prose_makes_no_link_image_html_or_emphasis(text: str) -> None:
     assert {token.type for token in tokens} <= {"text", "code_inline", "text_special"}
 
 
+def test_underscores_in_a_row_emphasize_nothing() -> None:
+    tokens = RENDER.parseInline(prose("__0__ and a_b_c"))[0].children or []
+    assert {token.type for token in tokens} <= {"text", "text_special"}
+    assert prose("a_b_c") == "a_b_c"
+
+
 def test_prose_keeps_the_code_spans_of_a_rule() -> None:
     assert prose("pass `--x_y` or <b>") == "pass `--x_y` or \\<b>"
 

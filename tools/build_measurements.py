@@ -16,14 +16,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from perf_doctor.estimate.decode_points import (
+from perf_doctor.validation.decode import (
     decode_point,
     is_about_decode,
     known_name,
     plain_point,
 )
-from perf_doctor.estimate.time_points import STEP_KINDS, Skipped, step_of
-from perf_doctor.estimate.validate import is_about_memory
+from perf_doctor.validation.memory import is_about_memory
+from perf_doctor.validation.rl_phases import RL_KINDS
+from perf_doctor.validation.step import STEP_KINDS, step_of
 
 DATA = Path(__file__).parents[1] / "src/perf_doctor/data"
 TARGET = DATA / "measured_memory.json"
@@ -31,7 +32,6 @@ STEPS = DATA / "measured_time.json"
 SPEEDS = DATA / "measured_decode.json"
 RL = DATA / "measured_rl.json"
 # What the sources of RL steps say beside their tables, and Relax's own steps in the same form.
-RL_KINDS = ("rl_phase_time", "weight_sync_time")
 STATED = Path(__file__).parent / "rl_stated.json"
 META = {
     "units": "GB = 1e9 bytes, GiB = 2^30 bytes; peak_mem is torch's max_memory_allocated unless"
@@ -66,7 +66,7 @@ def bundle_steps(measured: dict[str, Any]) -> dict[str, Any]:
     points = [
         {key: value for key, value in point.items() if value not in (None, {}, [])}
         for point in measured["points"]
-        if point.get("kind") in STEP_KINDS and not isinstance(step_of(point), Skipped)
+        if point.get("kind") in STEP_KINDS and not isinstance(step_of(point), str)
     ]
     return {"meta": META, "points": sorted(points, key=lambda point: str(point["id"]))}
 
@@ -78,8 +78,8 @@ def bundle_speeds(measured: dict[str, Any], rollout: dict[str, Any]) -> dict[str
     """
     found: dict[tuple[object, ...], dict[str, Any]] = {}
     for point in (*measured["points"], *rollout["points"]):
-        served = decode_point(point) if is_about_decode(point) else Skipped("says nothing of it")
-        if isinstance(served, Skipped):
+        served = decode_point(point) if is_about_decode(point) else "says nothing of it"
+        if isinstance(served, str):
             continue
         plain = plain_point(point)
         known = known_name(str(plain["model"])) is not None

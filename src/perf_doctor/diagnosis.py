@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import Final
@@ -20,10 +20,11 @@ from perf_doctor.launch.trainer import Trainer, find_program, read_trainer
 from perf_doctor.plan.naming import disagreements
 from perf_doctor.plan.plan import Plan, build_plan
 from perf_doctor.rules.job import Job
-from perf_doctor.rules.judge import findings, judge
+from perf_doctor.rules.judge import judge
 from perf_doctor.rules.judgement import Finding, Judgement
 from perf_doctor.rules.load import load_rules
 from perf_doctor.rules.model import Catalog
+from perf_doctor.rules.ranking import findings
 from perf_doctor.rules.remarks import Remarks, compared
 from perf_doctor.shell.files import Library, read_text, tree_root
 from perf_doctor.shell.limits import ScriptError
@@ -76,7 +77,7 @@ class Diagnosis:
     ``job`` is what the rules were asked about. ``condition`` is None for the launch that bash
     reaches by default; ``variants`` holds the other launches of the script, each with its
     condition. ``notes`` tell how the script was read. ``redactor`` must see every text of the
-    script before it is printed.
+    script before it is printed. ``judge`` judges this launch with other settings as it was judged.
     """
 
     script: str
@@ -87,6 +88,7 @@ class Diagnosis:
     judgements: tuple[Judgement, ...]
     notes: tuple[Note, ...]
     redactor: Redactor
+    judge: Callable[[Job], tuple[Judgement, ...]] = field(repr=False, compare=False)
     variants: tuple[Diagnosis, ...] = ()
 
     @property
@@ -198,7 +200,11 @@ class Doctor:
             ),
         )
         remarks = Remarks(trainer.argv, script.comments)
-        judgements = remarks.heed(compared(judge(self.catalog, job), plan))
+
+        def judged(job: Job) -> tuple[Judgement, ...]:
+            return remarks.heed(compared(judge(self.catalog, job), job.plan))
+
+        judgements = judged(job)
         said = (
             *map(Note, disagreements(plan, script.path, script.header)),
             *contradictions(settings),
@@ -216,6 +222,7 @@ class Doctor:
                 [word.text for word in trainer.argv],
                 {**script.variables, **environment, **self.options.environment},
             ),
+            judge=judged,
         )
 
 

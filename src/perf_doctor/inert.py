@@ -11,8 +11,8 @@ from typing import Final
 
 MAX_SHOWN_CHARS: Final = 160
 
-_MARKUP = re.compile(r"([\\<\[\]*`]|(?<!\w)_|_(?!\w)|~(?=~))")
-"""What begins markup inside a line; an underscore within a word does not."""
+_MARKUP = re.compile(r"([\\<\[\]*`]|(?<![^\W_])_|_(?![^\W_])|~(?=~))")
+"""What begins markup inside a line; an underscore between letters does not."""
 _PLAIN = re.compile(r"(?!www\.)[A-Za-z0-9](?:[A-Za-z0-9_.+-]*[A-Za-z0-9])?")
 _BACKTICKS = re.compile("`+")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")

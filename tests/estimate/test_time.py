@@ -146,7 +146,7 @@ LAYOUTS = st.builds(
 @given(LAYOUTS, st.sampled_from(["H20", "H100", "A100-80GB", "B200"]))
 def test_no_step_is_faster_than_the_card(words: str, gpu: str) -> None:
     """No trainer beats the peak, and no rollout reads its weights faster than memory does."""
-    found = estimate_time(plan_of(words, gpu=gpu))
+    found = estimate_time(plan_of(words, gpu=gpu, actor=16, rollout=16))
     assert found.train_mfu is not None
     assert 0 < found.train_mfu < 1
     assert found.job is not None

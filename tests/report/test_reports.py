@@ -11,7 +11,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from contract import REPORT_SCHEMA
-from perf_doctor.diagnosis import Doctor
+from perf_doctor.diagnosis import Doctor, Options
 from perf_doctor.report.document import document, json_report
 from perf_doctor.report.flags import changed_flags
 from perf_doctor.report.markdown import MAX_CHARS, markdown_report
@@ -106,10 +106,19 @@ def test_the_top_action_is_flags_to_copy_and_the_same_in_every_format(
     assert shown == (f"`{flags}` ({first.rule})" if flags else told)
 
 
-def test_the_examples_show_a_top_action_of_every_kind(doctor: Doctor) -> None:
+def test_a_top_action_is_flags_where_a_fix_has_some_and_its_text_else(
+    doctor: Doctor, tmp_path: Path
+) -> None:
     actions = [top_action(doctor.diagnose(script)) for script in EXAMPLES]
     assert None in actions
-    assert {bool(action.flags) for action in actions if action} == {True, False}
+    assert any(action.flags for action in actions if action)
+    script = tmp_path / "run-qwen3-4B-8xgpu.sh"
+    misspelt = "python3 -m relax.entrypoints.train --colocate --recompute-granularty full"
+    script.write_text(f"{misspelt}\n")
+    action = top_action(Doctor(Options(select=("R-C01",))).diagnose(str(script)))
+    assert action is not None
+    assert not action.flags
+    assert str(action) == f"{action.text} (R-C01)"
 
 
 def test_every_rule_has_a_verdict_and_a_sentence(doctor: Doctor) -> None:

@@ -53,3 +53,34 @@ def test_a_rule_for_readers_shows_its_prose(capsys: pytest.CaptureFixture[str]) 
 def test_an_unknown_rule_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "R-C999", BROKEN]) == 2
     assert "no rule is called R-C999" in capsys.readouterr().err
+
+
+def test_the_experiment_is_shown_with_its_fix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "R-M17", BROKEN]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    tried = lines.index("tried: --optimizer-offload-fraction 0.25")
+    assert lines[tried + 1].startswith("step    ")
+    assert any(line.startswith("memory  peak ") for line in lines[tried:])
+    assert any(line.split()[:3] == ["today", "with", "the"] for line in lines[tried:])
+    assert main(["what-if", BROKEN, "--set", "--optimizer-offload-fraction 0.25"]) == 0
+    alone = capsys.readouterr().out.splitlines()
+    rows = {line for line in lines if line.startswith("  ") and line.endswith("%")}
+    assert len(rows) >= 2
+    assert rows <= {*alone}
+
+
+def test_every_other_way_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    from perf_doctor.diagnosis import Doctor
+
+    script = BROKEN
+    found = next(one for one in Doctor().diagnose(script).findings if one.fix.alternatives)
+    assert main(["explain", found.rule, script]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\nor: ") == len(found.fix.alternatives)
+
+
+def test_a_rule_that_does_not_apply_shows_no_experiment(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explain", "R-C10", BROKEN]) == 0
+    assert "tried:" not in capsys.readouterr().out

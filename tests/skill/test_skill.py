@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -217,7 +218,7 @@ def words_of(command: str, folder: Path) -> list[str]:
     filled = {"SCRIPT": str(SCRIPT), "SCRIPT…": str(SCRIPT), "ID": "R-C06", "FILE": "out.md"}
     plain = re.sub(r"\s*\[[^\]]*\]", "", command)  # optional parts
     words = []
-    for word in plain.split()[1:]:
+    for word in shlex.split(plain)[1:]:
         if word.startswith(("examples/", "scripts/")):
             at = ROOT / word if word.startswith("examples/") else ROOT / "examples" / word
             words.append(str(at))

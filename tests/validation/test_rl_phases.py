@@ -7,21 +7,17 @@ from typing import Any
 import pytest
 
 from perf_doctor.data import table
-from perf_doctor.estimate.points import Point
-from perf_doctor.estimate.rl_points import (
-    JudgedPhase,
-    judge_phases,
-    measured_phases,
-    summarize_phases,
-)
-from perf_doctor.estimate.rl_run import Update, cap_of, rl_run, sizes_in
+from perf_doctor.validation.judged import Judged, summarize
+from perf_doctor.validation.rl_phases import judge_phases, measured_phases
+from perf_doctor.validation.rl_run import FSDP, Update, cap_of, rl_run, sizes_in
+from perf_doctor.validation.run import Point
 
 POINTS: dict[str, Point] = {str(point["id"]): point for point in table("measured_rl")["points"]}
 JUDGED = judge_phases(POINTS.values())
 
 
-def judged(name: str, phase: str) -> JudgedPhase:
-    return next(one for one in JUDGED if (one.id, one.phase) == (name, phase))
+def judged(name: str, phase: str) -> Judged:
+    return next(one for one in JUDGED if (one.id, one.metric) == (name, phase))
 
 
 def update_of(point: Point) -> Update:
@@ -49,8 +45,8 @@ def changed(name: str, extra: dict[str, Any] | None = None, **measured: float | 
 
 def test_phases_measured_on_hopper_are_near_what_is_predicted() -> None:
     """Ranges hold four in five phases and stay within a factor of three."""
-    found = summarize_phases([one for one in JUDGED if one.family == "hopper"])
-    assert found.judged > 100
+    found = summarize([one for one in JUDGED if one.family == "hopper"])
+    assert found.eligible > 100
     assert found.inside is not None
     assert found.inside > 0.88
     assert found.median_abs_error is not None
@@ -61,8 +57,9 @@ def test_phases_measured_on_hopper_are_near_what_is_predicted() -> None:
 
 def test_training_phases_on_h20_are_near_what_is_predicted() -> None:
     names = ("update", "log_probs")
-    found = summarize_phases([o for o in JUDGED if o.family == "h20" and o.phase in names])
-    assert found.judged == 6
+    judged_on = [o for o in JUDGED if o.family == "h20" and o.metric in names]
+    found = summarize(judged_on)
+    assert sum(one.predicted is not None for one in judged_on) == 6
     assert found.inside == 1.0
     assert found.median_abs_error is not None
     assert found.median_abs_error < 0.2
@@ -70,15 +67,15 @@ def test_training_phases_on_h20_are_near_what_is_predicted() -> None:
 
 def test_generation_with_a_thousand_requests_on_h20_is_known_to_be_underestimated() -> None:
     """vLLM without CUDA graphs, 400–1,024 requests an engine: a third less than measured."""
-    found = summarize_phases([o for o in JUDGED if o.family == "h20" and o.phase == "generation"])
-    assert found.judged == 8
+    found = summarize([o for o in JUDGED if o.family == "h20" and o.metric == "generation"])
+    assert found.eligible == 8
     assert found.bias is not None
     assert -0.45 < found.bias < -0.2
 
 
 @pytest.mark.parametrize("phase", ["rollout", "log_probs", "update", "switch", "step"])
 def test_ranges_hold_four_in_five(phase: str) -> None:
-    found = summarize_phases([one for one in JUDGED if one.phase == phase])
+    found = summarize([one for one in JUDGED if one.metric == phase])
     assert found.inside is not None
     assert found.inside >= 0.8
 
@@ -86,9 +83,9 @@ def test_ranges_hold_four_in_five(phase: str) -> None:
 def test_what_is_not_judged_says_why() -> None:
     for one in JUDGED:
         assert (one.predicted is None) == bool(one.skipped_because)
-        assert one.eligible == (one.predicted is not None)
-        assert one.kind == "rl_phase"
-    assert sum(one.eligible for one in JUDGED) / len(JUDGED) > 0.6
+        assert one.eligible == (one.predicted is not None or one.skipped_because == FSDP)
+        assert (one.quantity, one.unit) == ("rl phase", "s")
+    assert sum(one.predicted is not None for one in JUDGED) / len(JUDGED) > 0.6
 
 
 @pytest.mark.parametrize(
@@ -187,10 +184,14 @@ def test_a_run_that_states_less_is_skipped_and_never_fails(name: str) -> None:
     for key in point:
         if key != "measured":
             less = {one: value for one, value in point.items() if one != key}
-            assert judge_phases([less])
+            found = judge_phases([less])
+            assert bool(found) == (key != "kind")
+            assert not any("cannot be read" in str(one.skipped_because) for one in found)
     for key in point["extra"]:
         less = {**point, "extra": {k: v for k, v in point["extra"].items() if k != key}}
-        assert judge_phases([less])
+        found = judge_phases([less])
+        assert found
+        assert not any("cannot be read" in str(one.skipped_because) for one in found)
 
 
 def test_a_run_is_bundled_once_and_says_where_it_comes_from() -> None:
@@ -200,4 +201,4 @@ def test_a_run_is_bundled_once_and_says_where_it_comes_from() -> None:
 
 
 def test_no_phase_has_no_summary() -> None:
-    assert summarize_phases([]).inside is None
+    assert summarize([]).inside is None

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from perf_doctor.estimate.constants import IMBALANCE
-from perf_doctor.estimate.time_points import Skipped, expected_step, predict_step, step_of
-from perf_doctor.estimate.time_points import Step as MeasuredStep
+from perf_doctor.validation.step import Step as MeasuredStep
+from perf_doctor.validation.step import expected_step, predict_step, step_of
 
 DIMS = {
     "Qwen3-14B": {
@@ -90,7 +90,7 @@ def step(update: Update) -> MeasuredStep:
             "measured": {"tflops_per_gpu": update.mfu * PEAK[update.gpu]},
         }
     )  # fmt: skip
-    assert not isinstance(found, Skipped), found
+    assert isinstance(found, MeasuredStep), found
     return found
 
 

@@ -74,6 +74,18 @@ def _estimate(words: list[str]) -> int:
     return run(words)
 
 
+def _what_if(words: list[str]) -> int:
+    from perf_doctor.cli.what_if import run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _compare(words: list[str]) -> int:
+    from perf_doctor.cli.compare import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _validate(words: list[str]) -> int:
     from perf_doctor.cli.validate import run  # noqa: PLC0415
 
@@ -92,6 +104,8 @@ _COMMANDS: Final[dict[str, Command]] = {
     "rules": _rules,
     "explain": _explain,
     "estimate": _estimate,
+    "what-if": _what_if,
+    "compare": _compare,
     "validate": _validate,
     "skill": _skill,
 }

@@ -23,8 +23,10 @@ _EPILOG: Final = """\
 commands:
   perf-doctor show SCRIPT           every resolved setting and where it came from
   perf-doctor estimate SCRIPT       GiB by phase and component, and whether the job fits
+  perf-doctor what-if SCRIPT …      memory, time and findings with some flags changed
+  perf-doctor compare A B           two scripts: what differs, and what that does
+  perf-doctor explain RULE SCRIPT   a rule's condition with this script's values, and its fix tried
   perf-doctor validate              the estimate against measured runs
-  perf-doctor explain RULE SCRIPT   a rule's condition, step by step, with this script's values
   perf-doctor rules …               list, show, lint, test, facts, new
   perf-doctor gpus                  the GPUs that --gpu knows
   perf-doctor skill install         the same for coding agents: /perf-doctor SCRIPT

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from perf_doctor.cli.output import complain, put
 from perf_doctor.diagnosis import Diagnosis, Doctor, Options
 from perf_doctor.plan.gpu import UnknownGpuError
-from perf_doctor.report.notes import notes
+from perf_doctor.report.notes import notes, reading_notes
 from perf_doctor.rules.model import CatalogError
 from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.shell.files import shell_files
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace, command: str) -> int:
     if doctor is None:
         return 2
     diagnoses, failed = read_all(doctor, arguments.scripts)
-    _tell_notes(diagnoses)
+    tell_notes(diagnoses)
     if diagnoses:
         failed |= not write(_render(diagnoses, arguments, command), arguments)
     if failed:
@@ -98,11 +98,14 @@ def _scripts(path: str) -> Iterator[tuple[str, bytes | None]]:
         yield path, None
 
 
-def _tell_notes(diagnoses: Sequence[Diagnosis]) -> None:
-    """Tell on standard error how the scripts were read; several are named."""
+def tell_notes(diagnoses: Sequence[Diagnosis], *, verdicts: bool = True) -> None:
+    """Tell on standard error how the scripts were read; several are named.
+
+    With ``verdicts`` each begins with those on memory and time.
+    """
     for diagnosis in diagnoses:
         named = f"{diagnosis.script}: " if len(diagnoses) > 1 else ""
-        for note in notes(diagnosis):
+        for note in notes(diagnosis) if verdicts else reading_notes(diagnosis):
             complain(f"{named}{note}")
 
 

@@ -1,10 +1,11 @@
-"""``perf-doctor explain RULE SCRIPT``: a rule's condition with this script's values."""
+"""``perf-doctor explain RULE SCRIPT``: a rule's condition and fix with this script's values."""
 
 from __future__ import annotations
 
-from perf_doctor.cli.arguments import Parser, add_catalog, add_surroundings, path
+from perf_doctor.cli.arguments import Parser, add_catalog, add_lengths, add_surroundings, path
 from perf_doctor.cli.diagnose import doctor_for, read_all
 from perf_doctor.cli.output import complain, say
+from perf_doctor.report.experiment import experiment_lines
 from perf_doctor.rules.explain import explain
 from perf_doctor.rules.reference import find_rule
 from perf_doctor.shell.limits import ScriptError
@@ -16,6 +17,7 @@ def run(words: list[str]) -> int:
     parser.add_argument("rule", metavar="RULE", help="the id of a rule, R-C09")
     parser.add_argument("script", type=path, metavar="SCRIPT", help="a script, or - for stdin")
     add_surroundings(parser)
+    add_lengths(parser)
     add_catalog(parser)
     arguments = parser.parse_intermixed_args(words)
     doctor = doctor_for(arguments)
@@ -29,6 +31,8 @@ def run(words: list[str]) -> int:
     diagnoses, failed = read_all(doctor, [arguments.script])
     for diagnosis in diagnoses:
         judgement = next(one for one in diagnosis.judgements if one.rule == rule.id)
-        told = explain(rule, diagnosis.job, judgement)
+        told = [*explain(rule, diagnosis.job, judgement)]
+        if judgement.finding is not None:
+            told += experiment_lines(judgement.finding)
         say(*(diagnosis.redactor.redact(line) for line in told))
     return 2 if failed else 0

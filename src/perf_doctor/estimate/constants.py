@@ -1,7 +1,7 @@
 """Every number of the estimate that is measured and not derived, with its source and range.
 
-None is fitted to a single point; ``tests/estimate/test_validate.py`` refits those that come from
-the bundled runs on half of them and judges them on the other half.
+None is fitted to a single point; ``tests/validation/test_memory_runs.py`` refits those that come
+from the bundled runs on half of them and judges them on the other half.
 """
 
 from __future__ import annotations

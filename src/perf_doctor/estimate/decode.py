@@ -11,6 +11,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from perf_doctor.estimate.card import Card
+from perf_doctor.estimate.decode_efficiencies import ACCEPTANCE
 from perf_doctor.estimate.decode_rates import DecodeRates, decode_rates
 from perf_doctor.estimate.decode_sizes import (
     Serving,
@@ -21,7 +22,7 @@ from perf_doctor.estimate.decode_sizes import (
     pair_flops,
     sizes_of,
 )
-from perf_doctor.estimate.efficiencies import ACCEPTANCE, Family
+from perf_doctor.estimate.efficiencies import Family
 from perf_doctor.estimate.engine import Engine, kv_bytes_per_token, state_bytes_per_request
 from perf_doctor.estimate.flops import model_flops
 from perf_doctor.estimate.shape import Shape

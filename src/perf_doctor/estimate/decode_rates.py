@@ -8,13 +8,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from perf_doctor.estimate import efficiencies as of
+from perf_doctor.estimate import decode_efficiencies as of
+from perf_doctor.estimate import efficiencies as training
 from perf_doctor.estimate.efficiencies import Family
 from perf_doctor.estimate.interval import Interval, exactly
 
 
 class DecodeRates(NamedTuple):
-    """Efficiencies of an engine's steps; what each is and where it comes from: ``efficiencies``."""
+    """Efficiencies of an engine's steps.
+
+    What each is and where it comes from: ``decode_efficiencies``.
+    """
 
     step_s: float
     layer_s: float
@@ -61,8 +65,8 @@ def decode_ranges(family: Family) -> dict[str, Interval]:
         "narrow_experts": of.H20_NARROW_EXPERTS if family == "h20" else exactly(1.0),
         "kv": of.DECODE_KV,
         "compute": of.DECODE_COMPUTE[family],
-        "quantized": of.QUANTIZED[family],
-        "attention": of.ATTENTION[family],
+        "quantized": training.QUANTIZED[family],
+        "attention": training.ATTENTION[family],
         "attention_rows": of.ATTENTION_ROWS,
         "prefill": of.PREFILL[family],
         "prefill_experts": of.PREFILL_EXPERTS[family],
@@ -71,7 +75,7 @@ def decode_ranges(family: Family) -> dict[str, Interval]:
         "prefill_chunk": of.PREFILL_CHUNK,
         "all_reduce_s": of.ALL_REDUCE_S,
         "all_reduce_rank_s": of.ALL_REDUCE_RANK_S,
-        "link": of.LINK,
+        "link": training.LINK,
     }
 
 

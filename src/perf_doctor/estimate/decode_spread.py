@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perf_doctor.estimate import efficiencies as of
+from perf_doctor.estimate import decode_efficiencies as of
 from perf_doctor.estimate.decode import Decoder, accepted_tokens
 from perf_doctor.estimate.decode_rates import decode_ranges
 from perf_doctor.estimate.interval import Interval, excess, independent_sum, larger

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from perf_doctor.estimate.efficiencies import (
-    MEAN_SHARE,
-    PROMPT_TOKENS,
-    SAMPLE_SHARE,
-    SIGMA,
-)
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.estimate.lengths import Lengths
+from perf_doctor.estimate.rl_efficiencies import MEAN_SHARE, PROMPT_TOKENS, SAMPLE_SHARE, SIGMA
 from perf_doctor.estimate.time_job import Given
 from perf_doctor.plan.plan import Plan
 
@@ -19,22 +14,23 @@ Spread = tuple[Lengths, Lengths, Lengths]
 def lengths_of(plan: Plan, given: Given) -> tuple[Spread, tuple[str, ...]] | str:
     """Return lengths low, expected and high, and what was assumed; else why there are none."""
     sft = plan.task == "sft"
-    cap = _sample_cap(plan) if sft else plan.lengths.response or plan.lengths.context
+    cap = sample_cap(plan, given) if sft else plan.lengths.response or plan.lengths.context
     if cap is None:
         return "no length limits a sample" if sft else "no length limits a response"
     said: list[str] = []
     prompt = 0.0 if sft else _prompt(plan, given, said)
     means = _means(given, cap, SAMPLE_SHARE if sft else MEAN_SHARE, said, sft=sft)
-    sigma = given.response_sigma
-    if sigma is None:
-        sigma = SIGMA.expected
-        said.append(f"Spread of lengths {sigma} (log-normal) assumed: --response-len-sigma.")
-    low, expected, high = (Lengths(prompt, mean, sigma, float(cap)) for mean in means)
+    low, expected, high = (
+        Lengths(prompt, mean, sigma, float(cap))
+        for mean, sigma in zip(means, _sigmas(given, said), strict=True)
+    )
     return (low, expected, high), tuple(said)
 
 
-def _sample_cap(plan: Plan) -> int | None:
-    """Tokens that a sample of fine-tuning can have: what the budget holds, else seq-length."""
+def sample_cap(plan: Plan, given: Given) -> int | None:
+    """Return tokens that a sample of fine-tuning can have: what the budget holds, or seq-length."""
+    if given.sample_cap is not None:
+        return given.sample_cap
     return plan.batch.token_budget or plan.lengths.seq_length
 
 
@@ -45,6 +41,17 @@ def _prompt(plan: Plan, given: Given, said: list[str]) -> float:
     prompt = min(usual, float(plan.lengths.prompt or usual))
     said.append(f"Prompts of {prompt:,.0f} tokens assumed: --prompt-len.")
     return prompt
+
+
+def _sigmas(given: Given, said: list[str]) -> tuple[float, float, float]:
+    """Return the spread that goes with each mean: the longer answers are, the more they differ."""
+    if given.response_sigma is not None:
+        return (given.response_sigma,) * 3
+    said.append(
+        f"Spread of lengths {SIGMA.expected} ({SIGMA.low}–{SIGMA.high}, log-normal) assumed:"
+        " --response-len-sigma."
+    )
+    return SIGMA.low, SIGMA.expected, SIGMA.high
 
 
 def _means(

@@ -38,7 +38,17 @@ def passage(
     job: TimeJob, training: Training, dp: int, token_budget: int | None, lengths: Lengths
 ) -> Passage:
     """Return the passage of the samples of one optimizer step over ``dp`` ranks."""
-    work = _work(job, training, dp, token_budget, lengths)
+    samples = job.samples / job.optimizer_steps / dp
+    work = micro_batches(
+        lengths,
+        samples,
+        uneven=_BALANCED if job.balanced else _as_they_come(lengths, samples, dp),
+        cp=training.mesh.cp,
+        budget=token_budget,
+        each=job.micro_batch_size,
+    )
+    if job.images:
+        work = work._replace(image_share=_IMAGE_SHARE)
     return Passage(training, work, stage_times(training, job.card, work))
 
 
@@ -48,25 +58,34 @@ def seconds_of(job: TimeJob, spent: Spent) -> Interval:
     return interval_of(spent, job.card.family, experts=experts) * job.optimizer_steps
 
 
-def _work(
-    job: TimeJob, training: Training, dp: int, token_budget: int | None, lengths: Lengths
+def micro_batches(
+    lengths: Lengths,
+    samples: float,
+    *,
+    cp: int,
+    budget: float | None,
+    each: float,
+    uneven: float = _BALANCED,
 ) -> Work:
-    """Return one optimizer step on the fullest data-parallel rank.
+    """Return what the fullest data-parallel rank passes, of so many samples per rank.
 
-    Its tokens: the mean, and z(dp)·σ ÷ √samples more where ranks get samples as they come
-    (rollout-formulas 6). Dynamic micro-batches are filled up to the budget, none is shorter
-    than a sample.
+    ``budget``: tokens of a packed micro-batch over all CP ranks, which none is shorter than a
+    sample to fill; without one a micro-batch has ``each`` samples. ``uneven``: tokens of the
+    fullest rank ÷ mean.
     """
     whole = samples_of(lengths)
-    samples = job.samples / job.optimizer_steps / dp
-    uneven = _BALANCED
-    if not job.balanced:
-        spread = next((z for ranks, z in reversed(_FULLEST) if ranks <= dp), 0.0)
-        uneven = 1 + whole.variation * spread / sqrt(max(1.0, samples))
     tokens = samples * whole.tokens * uneven
-    if token_budget:
-        count = float(max(1, ceil(tokens / (_FILLED * max(token_budget, whole.tokens)))))
+    if budget:
+        count = float(max(1, ceil(tokens / (_FILLED * max(budget, whole.tokens)))))
     else:
-        count = max(1.0, samples / job.micro_batch_size)
-    images = _IMAGE_SHARE if job.images else 0.0
-    return Work(tokens / count / training.mesh.cp, count, whole.attended, images)
+        count = max(1.0, samples / each)
+    return Work(tokens / count / cp, count, whole.attended)
+
+
+def _as_they_come(lengths: Lengths, samples: float, dp: int) -> float:
+    """Return tokens of the fullest rank ÷ mean where samples are not dealt by length.
+
+    1 + z(dp) · σ ÷ √samples (rollout-formulas 6).
+    """
+    spread = next((z for ranks, z in reversed(_FULLEST) if ranks <= dp), 0.0)
+    return 1 + samples_of(lengths).variation * spread / sqrt(max(1.0, samples))

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perf_doctor.estimate.decode import Decoder
+from perf_doctor.estimate.decode_efficiencies import DECODE_SEQUENCE_S
 from perf_doctor.estimate.decode_spread import decode_uncertainty
-from perf_doctor.estimate.efficiencies import (
-    DECODE_SEQUENCE_S,
-    OCCUPIED,
-    PREFIX_HIT,
-    ROLLOUT_OVERHEAD,
-)
 from perf_doctor.estimate.interval import Interval, exactly, independent_sum
 from perf_doctor.estimate.lengths import Distribution, Lengths, distribution
+from perf_doctor.estimate.rl_efficiencies import OCCUPIED, PREFIX_HIT, ROLLOUT_OVERHEAD
 
 # The sixteenth of the answers from which on a quarter of a wave's requests is left.
 _FEW = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from perf_doctor.estimate.efficiencies import POLL_S, ROLLOUT_VARIATION, STREAMED
 from perf_doctor.estimate.interval import Interval, exactly, independent_sum, larger
+from perf_doctor.estimate.rl_efficiencies import POLL_S, ROLLOUT_VARIATION, STREAMED
 from perf_doctor.estimate.time_job import TimeJob
 
 # What an asynchronous job does after rollout and training, whichever was slower.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from perf_doctor.estimate.efficiencies import (
+from perf_doctor.estimate.interval import Interval, exactly, independent_sum
+from perf_doctor.estimate.rl_efficiencies import (
     ENGINE_SWITCH_S,
     GROUP_DELAY_S,
     GROUP_REBUILD_S,
@@ -12,7 +13,6 @@ from perf_doctor.estimate.efficiencies import (
     SYNC_NETWORK_FIXED_S,
     SYNC_NETWORK_GB_S,
 )
-from perf_doctor.estimate.interval import Interval, exactly, independent_sum
 
 # Slower buses than PCIe 5 copy in proportion.
 _PCIE_5 = 64e9

@@ -31,10 +31,10 @@ class TimeEstimate:
 
     ``phases``: what each takes by itself; where sides work at once (async, hybrid) they sum to
     more than ``step_s``. ``bound_by``: the longest phase, or there the side that is waited for.
-    ``sides``: seconds that rollout and trainer need there. ``scenarios``: the step
-    with short, expected and long answers, all else as expected: what to compare two plans by. ``tokens_per_gpu_s``: tokens of prompts
-    and responses. ``unknown``: why there is no estimate. ``job`` and ``made``: what all this was
-    computed from.
+    ``sides``: seconds that rollout and trainer need there. ``scenarios``: the step with short,
+    expected and long answers, all else as expected: what to compare two plans by.
+    ``tokens_per_gpu_s``: tokens of prompts and responses. ``unknown``: why there is no estimate.
+    ``job`` and ``made``: what all this was computed from.
     """
 
     step_s: Interval | None = None

@@ -177,12 +177,16 @@ class Settings:
 
         The value of an option that takes several is split at spaces; a switch has None.
         """
-        dropped = {self._option(flag).dest for flag in set}
-        dropped |= {option.dest for flag in unset if (option := self._registry.get(flag))}
+        words = [word for item in set.items() for word in self._words(*item)]
+        return self.updated(read_settings(words), unset)
+
+    def updated(self, added: Settings, unset: Iterable[str] = ()) -> Settings:
+        """Return settings with others in the place of what they and ``unset`` are about."""
         gone = [*unset]
+        dropped = {setting.option.dest for setting in added}
+        dropped |= {option.dest for flag in gone if (option := self._registry.get(flag))}
         kept = [setting for setting in self._all if setting.option.dest not in dropped]
         lost = {id(s.words[0]) for s in self._all if s.option.dest in dropped}
-        added = read_settings([word for item in set.items() for word in self._words(*item)])
         return Settings(
             [*kept, *added],
             unknown_flags=tuple(f for f in self.unknown_flags if f.flag not in gone),

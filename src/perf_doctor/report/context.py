@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perf_doctor.inert import inert
+from perf_doctor.inert import plain_or_code, shortened
 from perf_doctor.plan.plan import Plan
 
 _KINDS = {"dense": "dense", "moe": "MoE"}
@@ -26,7 +26,7 @@ def context_line(plan: Plan) -> str:
     )
     return " · ".join(
         (
-            f"model={inert(plan.model.name or '?')} ({_kind(plan)}, {_modality(plan)})",
+            f"model={_model(plan)} ({_kind(plan)}, {_modality(plan)})",
             f"GPUs={shown(cluster.gpus)} ({shown(cluster.nodes)}×{shown(cluster.gpus_per_node)})",
             f"mode={plan.mode or '?'}",
             sizes,
@@ -34,6 +34,11 @@ def context_line(plan: Plan) -> str:
             f"GPU={plan.gpu.name} {plan.gpu.memory_gb}GB{' (assumed)' if plan.gpu.assumed else ''}",
         )
     )
+
+
+def _model(plan: Plan) -> str:
+    """Return the model's name, which may be any word of the script: a plain one or code."""
+    return plain_or_code(shortened(plan.model.name)) if plan.model.name else "?"
 
 
 def shown(number: int | None) -> str:

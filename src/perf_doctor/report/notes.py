@@ -14,6 +14,11 @@ def notes(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield the verdicts on memory and on time, then one line for each note, safe to print."""
     yield inert(verdict_line(diagnosis.memory))
     yield inert(step_line(diagnosis.time))
+    yield from reading_notes(diagnosis)
+
+
+def reading_notes(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield one line for each note on how the script was read, safe to print."""
     for note in diagnosis.notes:
         yield inert(diagnosis.redactor.redact(str(note)))
     for variant in diagnosis.variants:

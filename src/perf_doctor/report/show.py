@@ -42,7 +42,7 @@ def show_report(diagnosis: Diagnosis) -> str:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    return (f"  {left} ← {right}" for left, right in rows)
+    return (f"  {inert(left)} ← {inert(right)}" for left, right in rows)
 
 
 def _settings(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
@@ -54,7 +54,7 @@ def _settings(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
 
 def _written(setting: Setting, diagnosis: Diagnosis) -> str:
     words = diagnosis.redactor.redact_words(word.text for word in setting.words)
-    return shortened(inert(" ".join(words)))
+    return shortened(" ".join(words))
 
 
 def _provenance(setting: Setting, diagnosis: Diagnosis) -> str:
@@ -69,7 +69,7 @@ def _provenance(setting: Setting, diagnosis: Diagnosis) -> str:
         f"overrides {_written(earlier, diagnosis)} at {_origin(earlier.words[0])}"
         for earlier in setting.overrides
     )
-    return inert("; ".join(told))
+    return "; ".join(told)
 
 
 def _origin(word: Word) -> str:

@@ -25,7 +25,12 @@ def _rank(finding: Finding) -> tuple[int, bool, float, str]:
 
 
 def _gain(finding: Finding) -> float:
-    """Return the verified share of the step that the fix saves, 0 where none is known."""
+    """Return the verified share of the step that the fix saves, 0 where none is known.
+
+    A job that does not start has no seconds to save.
+    """
+    if finding.blocks_launch:
+        return 0.0
     return max(0.0, finding.cost.step_time_fraction or 0.0)
 
 

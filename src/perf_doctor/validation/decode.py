@@ -1,7 +1,7 @@
 """Measured decode speeds as the estimate sees them, or why it cannot.
 
-Entries of ``measured-training.json`` (kind ``serve_time``) and of ``measured-rollout.json``
-(category ``decode``), which state the same under other names.
+Tables of training runs (kind ``serve_time``) and of rollouts (category ``decode``) state the same
+under other names.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from perf_doctor.estimate.card import Card
 from perf_doctor.estimate.decode_sizes import Serving
+from perf_doctor.estimate.efficiencies import Family
 from perf_doctor.estimate.engine import Engine
 from perf_doctor.estimate.from_model import shape_of
-from perf_doctor.estimate.points import Point, run_of
 from perf_doctor.estimate.shape import Shape
-from perf_doctor.estimate.time_points import Skipped, card_named
 from perf_doctor.launch.model_name import known_model
 from perf_doctor.plan.gpu import find_gpu
 from perf_doctor.plan.known_models import from_row, known_row
+from perf_doctor.validation.run import Point, card_named, run_of
 
 # How requests come. step: so many run, whatever came before. loop: a new one for each that ends.
 # burst: so many per second, and no more after the last.
@@ -27,7 +28,8 @@ Load = Literal["step", "loop", "burst"]
 # Bytes per weight by what a data type's name holds, scales included.
 _BYTES = (("bf16", 2.0), ("fp16", 2.0), ("fp8", 1.01), ("w8a8", 1.01), ("int8", 1.01),
           ("fp4", 0.55), ("int4", 0.55), ("awq", 0.55), ("gptq", 0.55))  # fmt: skip
-_JUDGED = ("hopper", "h20", "ampere")
+# The families of cards on which decode is judged.
+FAMILIES: tuple[Family, ...] = ("ampere", "hopper", "h20")
 # Tokens before the answer where a run does not state its prompts, by what it asks.
 _PROMPTS = {"gpqa": 300.0, "lm-arena-chat": 150.0}
 _USUAL_PROMPT = 200.0
@@ -66,25 +68,27 @@ def is_about_decode(point: Point) -> bool:
 
 
 def is_judged(point: Point) -> bool:
-    """Tell whether the estimate is judged on a run.
+    """Tell whether the estimate is judged on a run: Ampere and Hopper in 16 or 8 bits."""
+    card = card_named(str(plain_point(point).get("gpu")))
+    return is_about_decode(point) and card is not None and apart(point, card) is None
 
-    Ampere and Hopper in 16 or 8 bits, tiers A and B; with speculation the accepted tokens are not
-    known, and random prompts are not natural ones.
+
+def apart(point: Point, card: Card) -> str | None:
+    """Return why a speed is shown and not judged.
+
+    With speculation the accepted tokens are not known, and random prompts are not natural ones.
     """
     point = plain_point(point)
-    card = card_named(str(point.get("gpu")))
-    return (
-        is_about_decode(point)
-        and point.get("tier") in ("A", "B")
-        and (point.get("dtype") or "bf16") in ("bf16", "fp16", "fp8")
-        and card is not None
-        and card.family in _JUDGED
-        and _drafts(point) == 1
-    )
+    drafts = " with speculation" if _drafts(point) > 1 else ""
+    if drafts or card.family not in FAMILIES:
+        return f"{card.family}{drafts}"
+    if (point.get("dtype") or "bf16") not in ("bf16", "fp16", "fp8"):
+        return "4 bits"
+    return None if point.get("tier") in ("A", "B") else "not tier A or B"
 
 
 def plain_point(point: Point) -> dict[str, Any]:
-    """Return a point under the names of ``measured-training.json``."""
+    """Return a point under the names of a table of training runs."""
     if "config" not in point:
         return dict(point)
     config, metrics = point["config"], dict(point.get("metrics") or {})
@@ -114,21 +118,21 @@ def plain_point(point: Point) -> dict[str, Any]:
     }
 
 
-def decode_point(point: Point) -> Served | Skipped:
-    """Return the decode speed of a point."""
+def decode_point(point: Point) -> Served | str:
+    """Return the decode speed of a point, or why it is skipped."""
     point = plain_point(point)
     card = card_named(str(point.get("gpu")))
     if card is None:
-        return Skipped("its GPU is not a known card")
+        return "its GPU is not a known card"
     shape = _shape(point)
     if shape is None:
-        return Skipped("its model is not known and states no sizes")
+        return "its model is not known and states no sizes"
     if not point.get("n_gpus") or (point.get("pp") or 1) != 1:
-        return Skipped("does not state its GPUs, or runs a pipeline")
+        return "does not state its GPUs, or runs a pipeline"
     said = str(point.get("dtype") or "bf16").lower()
     width = next((size for name, size in _BYTES if name in said), None)
     if width is None:
-        return Skipped(f"weights of {said} are not known")
+        return f"weights of {said} are not known"
     extra = point.get("extra") or {}
     groups, ep = int(extra.get("attention_dp") or 1), int(point.get("ep") or 1)
     gpus = int(point["n_gpus"])
@@ -184,13 +188,13 @@ def _drafts(point: Point) -> float:
     return float(last) if last.isdecimal() else 4.0
 
 
-def _served(point: Point, serving: Serving, engines: int) -> Served | Skipped:
+def _served(point: Point, serving: Serving, engines: int) -> Served | str:
     extra, notes = point.get("extra") or {}, str(point.get("notes"))
     answer, running = extra.get("osl"), extra.get("running")
     burst = re.search(r"(\d+) prompts, request rate (\d+)", notes)
     requests = _requests(point) if burst is None else float(burst[1])
     if not answer or not requests:
-        return Skipped("does not state its requests and their lengths")
+        return "does not state its requests and their lengths"
     assumed = [] if point.get("dtype") else ["weights in bf16"]
     prompt = extra.get("isl")
     if not prompt:
@@ -198,7 +202,7 @@ def _served(point: Point, serving: Serving, engines: int) -> Served | Skipped:
         assumed.append(f"prompts of {prompt:.0f} tokens")
     tokens_s = _tokens_s(point, requests, float(prompt), float(answer))
     if tokens_s is None:
-        return Skipped("states no speed")
+        return "states no speed"
     natural = 1 + _SPREAD**2 if extra.get("natural") else 1.0
     load: Load = "burst" if burst else "step" if running else "loop"
     return Served(

@@ -1,11 +1,9 @@
-"""The estimate against measured runs: how far off, on how many, and on which it is worst."""
+"""GPU memory of measured runs: how much, and whether it fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import ceil
-from statistics import fmean, median
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 from perf_doctor.estimate.constants import CONTEXT_GIB, FRAGMENTATION, GIB
@@ -13,11 +11,14 @@ from perf_doctor.estimate.engine import Engine, kv_bytes_per_token, weight_bytes
 from perf_doctor.estimate.fits import Fits, fits
 from perf_doctor.estimate.interval import Interval, exactly, excess, independent_sum
 from perf_doctor.estimate.phases import communication_gib
-from perf_doctor.estimate.points import Metric, Point, Run, is_eligible, run_of
 from perf_doctor.estimate.shape import Training
 from perf_doctor.estimate.training import Stage, allocated, stages, uncertain
 from perf_doctor.plan.gpu import UnknownGpuError, find_gpu
+from perf_doctor.validation.judged import Judged, judge_each, row_of
+from perf_doctor.validation.run import Point, Run, is_eligible, run_of
 
+# Which memory: what torch has allocated at the peak or between steps, reserved, or the device's.
+Metric = Literal["allocated", "steady", "reserved", "device", "serve"]
 _UNITS = {"gb": 1e9, "gib": GIB, "mib": 2.0**20, "mb": 1e6}
 # What a run may have measured, the first one found counts.
 _METRICS: tuple[tuple[str, Metric], ...] = (
@@ -36,52 +37,9 @@ MEMORY_KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One measured run: GiB predicted and measured, or why it was skipped.
-
-    ``error`` is predicted ÷ measured − 1. ``fits`` and ``fitted``: what the estimate says and
-    what happened, None when that is not known. ``experts``: the model has some.
-    """
-
-    id: str
-    kind: str
-    source: str
-    tier: str
-    metric: Metric | None
-    predicted: Interval | None
-    measured: float | None
-    skipped_because: str | None
-    eligible: bool
-    assumptions: tuple[str, ...] = ()
-    experts: bool = False
-    fits: Fits | None = None
-    fitted: bool | None = None
-
-    @property
-    def error(self) -> float | None:
-        """Relative error, None without a prediction."""
-        if self.predicted is None or not self.measured:
-            return None
-        return self.predicted.expected / self.measured - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """How the estimate does on a set of runs; errors and ``covered`` are fractions."""
-
-    points: int
-    eligible: int
-    covered: float | None
-    median_abs_error: float | None
-    p90_abs_error: float | None
-    bias: float | None
-    inside: float | None
-
-
-def judge(points: Iterable[Point]) -> tuple[Judged, ...]:
+def judge_memory(points: Iterable[Point]) -> tuple[Judged, ...]:
     """Return every memory point, judged."""
-    return tuple(_judge(point) for point in points if is_about_memory(point))
+    return judge_each(points, _judge, "memory", "GiB")
 
 
 def is_about_memory(point: Point) -> bool:
@@ -111,29 +69,25 @@ def _metric(point: Point) -> tuple[Metric, float] | None:
     return None
 
 
-def _judge(point: Point) -> Judged:
-    source = point.get("source") or {}
-    found, fitted = _metric(point), _fitted(point)
-    run = run_of(point)
+def _judge(point: Point) -> Iterable[Judged]:
+    if not is_about_memory(point):
+        return
+    found, fitted, run = _metric(point), _fitted(point), run_of(point)
     skipped = run if isinstance(run, str) else None
     if found is None:
         skipped = "states whether it fitted, and no amount"
-    judged = Judged(
-        id=str(point.get("id")),
-        kind=str(point.get("kind")),
-        source=str(source.get("repo") if isinstance(source, Mapping) else source),
-        tier=str(point.get("tier") or "?"),
-        metric=found[0] if found else None,
-        predicted=None,
+    judged = replace(
+        row_of(point, "memory", "GiB", skipped_because=skipped),
+        metric=found[0] if found else "",
         measured=found[1] if found else None,
-        skipped_because=skipped,
         eligible=found is not None and is_eligible(point),
         fitted=fitted,
         fits=None if fitted is None else _fits(point),
     )
     if isinstance(run, str) or found is None:
-        return judged
-    return replace(
+        yield judged
+        return
+    yield replace(
         judged,
         predicted=predict(point, run, found[0]),
         assumptions=run.assumptions,
@@ -213,43 +167,3 @@ def capacity_gib(gpu: str) -> float | None:
     except UnknownGpuError:
         number = gpu.rpartition("GB")[0].rsplit("-", 1)[-1]
         return 0.988 * float(number) if number.isdecimal() else None
-
-
-def summarize(judged: Sequence[Judged]) -> Summary:
-    """Return the summary of a set of runs."""
-    eligible = [one for one in judged if one.eligible]
-    errors = [one.error for one in eligible if one.error is not None]
-    sizes = sorted(abs(error) for error in errors)
-    inside = [
-        one.measured in one.predicted
-        for one in eligible
-        if one.predicted is not None and one.measured is not None
-    ]
-    return Summary(
-        points=len(judged),
-        eligible=len(eligible),
-        covered=len(errors) / len(eligible) if eligible else None,
-        median_abs_error=median(sizes) if sizes else None,
-        p90_abs_error=sizes[ceil(0.9 * len(sizes)) - 1] if sizes else None,
-        bias=fmean(errors) if errors else None,
-        inside=fmean(inside) if inside else None,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class FitScore:
-    """Published fits and out-of-memory runs: ``right`` counts a borderline as half."""
-
-    points: int
-    right: float | None
-
-
-def score_fits(judged: Iterable[Judged]) -> FitScore:
-    """Return how often the estimate says what happened."""
-    scores = []
-    for one in judged:
-        if one.fits is None or one.fitted is None:
-            continue
-        expected: Literal["yes", "no"] = "yes" if one.fitted else "no"
-        scores.append(0.5 if one.fits == "borderline" else float(one.fits == expected))
-    return FitScore(len(scores), fmean(scores) if scores else None)

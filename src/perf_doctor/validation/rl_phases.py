@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import ceil
-from statistics import fmean, median
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from perf_doctor.estimate.card import Card
-from perf_doctor.estimate.efficiencies import (
-    GROUP_DELAY_S,
-    GROUP_REBUILD_S,
-    PAGEABLE_COPY_GB_S,
-    UNFUSED_ROTARY_S,
-    VERL_PHASE_S,
-    Family,
-)
 from perf_doctor.estimate.flops import model_flops
 from perf_doctor.estimate.interval import Interval, exactly, independent_sum
 from perf_doctor.estimate.lengths import Lengths, samples_of
 from perf_doctor.estimate.optimizer_time import optimizer_seconds
 from perf_doctor.estimate.parameters import Local, count_model, count_stages, on_one_rank
-from perf_doctor.estimate.points import Point
-from perf_doctor.estimate.rl_run import (
+from perf_doctor.estimate.passes import micro_batches
+from perf_doctor.estimate.rl_efficiencies import GROUP_DELAY_S, GROUP_REBUILD_S
+from perf_doctor.estimate.rollout_time import Rollout, rollout
+from perf_doctor.estimate.spent import interval_of
+from perf_doctor.estimate.states import StateBytes, state_bytes
+from perf_doctor.estimate.switch import switch_seconds, sync_seconds
+from perf_doctor.estimate.train_time import Work, stage_times, through_pipeline
+from perf_doctor.validation.constants import PAGEABLE_COPY_GB_S, UNFUSED_ROTARY_S, VERL_PHASE_S
+from perf_doctor.validation.judged import Judged, judge_each, row_of
+from perf_doctor.validation.rl_run import (
+    FSDP,
     Generation,
     RlRun,
     Spread,
@@ -32,103 +31,50 @@ from perf_doctor.estimate.rl_run import (
     rl_run,
     widened,
 )
-from perf_doctor.estimate.rollout_time import Rollout, rollout
-from perf_doctor.estimate.spent import interval_of
-from perf_doctor.estimate.states import StateBytes, state_bytes
-from perf_doctor.estimate.switch import switch_seconds, sync_seconds
-from perf_doctor.estimate.train_time import Work, stage_times, through_pipeline
+from perf_doctor.validation.run import Point, Unmodelled
 
 PhaseName = Literal[
     "generation", "rollout", "log_probs", "reference_log_probs", "update", "weight_sync",
     "switch", "step",
 ]  # fmt: skip
-_FILLED = 0.92
-_UNEVEN = 1.02
+RL_KINDS = ("rl_phase_time", "weight_sync_time")
 _PCIE_4 = 32e9
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPhase:
-    """One measured phase: seconds predicted and measured, or why it was skipped.
+def judge_phases(points: Iterable[Point]) -> tuple[Judged, ...]:
+    """Return every measured phase, judged or with the reason why not.
 
-    ``eligible``: the source states all that an estimate needs. ``family``: of its cards.
+    One counts where its source states what it takes; that trainers with FSDP are not modelled is
+    the estimate's lack, and none of the source's.
     """
-
-    id: str
-    phase: PhaseName
-    source: str
-    tier: str
-    family: Family | None
-    predicted: Interval | None
-    measured: float
-    skipped_because: str | None
-    assumptions: tuple[str, ...] = ()
-    kind: Literal["rl_phase"] = "rl_phase"
-
-    @property
-    def eligible(self) -> bool:
-        """Whether it can be judged."""
-        return self.predicted is not None
-
-    @property
-    def error(self) -> float | None:
-        """Predicted ÷ measured − 1, None without a prediction."""
-        return self.predicted.expected / self.measured - 1 if self.predicted else None
-
-    @property
-    def inside(self) -> bool:
-        """Whether the printed range holds what was measured."""
-        return self.predicted is not None and self.measured in self.predicted
+    return judge_each(points, _judge, "rl phase", "s")
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseSummary:
-    """How the estimate does on a set of phases; ``width``: median of high ÷ low."""
-
-    phases: int
-    judged: int
-    median_abs_error: float | None
-    bias: float | None
-    inside: float | None
-    width: float | None
-
-
-def judge_phases(points: Iterable[Point]) -> tuple[JudgedPhase, ...]:
-    """Return every measured phase, judged or with the reason why not."""
-    return tuple(judged for point in points for judged in _judge(point))
-
-
-def summarize_phases(judged: Sequence[JudgedPhase]) -> PhaseSummary:
-    """Return the summary of a set of phases."""
-    ranges = [one.predicted for one in judged if one.predicted is not None]
-    errors = [one.error for one in judged if one.error is not None]
-    if not errors:
-        return PhaseSummary(len(judged), 0, None, None, None, None)
-    return PhaseSummary(
-        phases=len(judged),
-        judged=len(errors),
-        median_abs_error=median(abs(error) for error in errors),
-        bias=median(errors),
-        inside=fmean(one.inside for one in judged if one.predicted is not None),
-        width=median(one.high / max(1e-9, one.low) for one in ranges),
-    )
-
-
-def _judge(point: Point) -> Iterable[JudgedPhase]:
-    run, source = rl_run(point), point.get("source") or {}
+def _judge(point: Point) -> Iterable[Judged]:
+    if point.get("kind") not in RL_KINDS:
+        return
+    run = rl_run(point)
     for phase, measured in measured_phases(point).items():
         found = _predict(phase, point, run)
-        yield JudgedPhase(
-            id=str(point.get("id")),
-            phase=phase,
-            source=str(source.get("repo") if isinstance(source, Mapping) else source),
-            tier=str(point.get("tier") or "?"),
-            family=run.card.family if run.card else None,
-            predicted=found if isinstance(found, Interval) else None,
+        yield replace(
+            row_of(point, "rl phase", "s", skipped_because=None),
+            metric=phase,
             measured=measured,
+            predicted=found if isinstance(found, Interval) else None,
             skipped_because=found if isinstance(found, str) else None,
-            assumptions=run.assumptions,
+            eligible=isinstance(found, (Interval, Unmodelled)),
+            assumptions=_assumptions(phase, run),
+            family=run.card.family if run.card else None,
+            experts=run.shape is not None and run.shape.routed is not None,
         )
+
+
+def _assumptions(phase: PhaseName, run: RlRun) -> tuple[str, ...]:
+    """Return what is assumed of a run that matters to a phase of it."""
+    if phase == "weight_sync":
+        return ()
+    lengths = () if phase == "switch" else run.assumptions
+    return lengths if phase in ("generation", "rollout") else lengths + run.trainer_assumptions
 
 
 def measured_phases(point: Point) -> dict[PhaseName, float]:
@@ -223,14 +169,13 @@ def _trained(phase: PhaseName, update: Update, lengths: Spread, card: Card) -> I
 
 def _work(update: Update, lengths: Lengths, *, train: bool) -> Work:
     """Return what one data-parallel rank passes: one optimizer step, or all samples at once."""
-    whole = samples_of(lengths)
-    samples = update.samples * (1 if train else update.steps)
-    budget = update.budget if train else update.log_prob_budget
-    tokens = samples * whole.tokens * _UNEVEN
-    count = max(1.0, samples / (update.micro_batch if train else update.log_prob_micro_batch))
-    if budget is not None:
-        count = float(max(1, ceil(tokens / (_FILLED * max(budget, whole.tokens)))))
-    return Work(tokens / count / update.training.mesh.cp, count, whole.attended)
+    return micro_batches(
+        lengths,
+        update.samples * (1 if train else update.steps),
+        cp=update.training.mesh.cp,
+        budget=update.budget if train else update.log_prob_budget,
+        each=update.micro_batch if train else update.log_prob_micro_batch,
+    )
 
 
 def _ratio(shape: Any, usual: Lengths, other: Lengths) -> float:
@@ -277,7 +222,7 @@ def _resident(states: StateBytes) -> float:
 
 def _synced(point: Point, extra: Mapping[str, Any], run: RlRun) -> Interval | str:
     if "fsdp" in str(extra.get("backend")):
-        return "trains with FSDP, which is not modelled"
+        return FSDP
     if extra.get("framework") == "checkpoint-engine":
         return "another mechanism than Relax's"
     if run.shape is None:

@@ -9,27 +9,22 @@ from typing import Any, NamedTuple
 from perf_doctor.estimate.card import Card
 from perf_doctor.estimate.constants import IMBALANCE
 from perf_doctor.estimate.decode import Decoder, decoder_of
+from perf_doctor.estimate.decode_efficiencies import DECODE_SEQUENCE_S
 from perf_doctor.estimate.decode_rates import decode_rates
 from perf_doctor.estimate.decode_sizes import Serving
-from perf_doctor.estimate.efficiencies import (
-    DECODE_SEQUENCE_S,
-    MEAN_SHARE,
-    PROMPT_TOKENS,
-    SIGMA,
-    VERL_PHASE_S,
-    VLLM_SEQUENCE_S,
-)
 from perf_doctor.estimate.engine import Engine, engine_memory
 from perf_doctor.estimate.flops import model_flops
 from perf_doctor.estimate.interval import Interval, exactly
 from perf_doctor.estimate.lengths import Lengths, samples_of
-from perf_doctor.estimate.points import Point, run_of
+from perf_doctor.estimate.rl_efficiencies import MEAN_SHARE, PROMPT_TOKENS, SIGMA
 from perf_doctor.estimate.rollout_time import Demand, most_running
 from perf_doctor.estimate.shape import Recompute, Shape, Training
-from perf_doctor.estimate.time_points import card_named
 from perf_doctor.plan.gpu import Gpu, find_gpu
+from perf_doctor.validation.constants import VERL_PHASE_S, VLLM_SEQUENCE_S
+from perf_doctor.validation.run import Point, Unmodelled, card_named, run_of
 
 Spread = tuple[Lengths, Lengths, Lengths]
+FSDP = Unmodelled("trains with FSDP, which is not modelled")
 _WORD = re.compile(r"([a-z]+)(\d+)")
 # vLLM's default share of memory in verl, requests at once, and graphs up to that many.
 _MEM_FRACTION = 0.6
@@ -75,7 +70,10 @@ class Update(NamedTuple):
 
 
 class RlRun(NamedTuple):
-    """A measured step; each part is there or says why it is not judged."""
+    """A measured step; each part is there or says why it is not judged.
+
+    ``assumptions``: about lengths; ``trainer_assumptions``: about the trainer's layout and states.
+    """
 
     card: Card | None
     shape: Shape | None
@@ -83,6 +81,7 @@ class RlRun(NamedTuple):
     generation: Generation | str
     update: Update | str
     assumptions: tuple[str, ...]
+    trainer_assumptions: tuple[str, ...]
 
 
 def sizes_in(text: object) -> dict[str, int]:
@@ -94,15 +93,16 @@ def rl_run(point: Point) -> RlRun:
     """Return a measured step as the estimate sees it."""
     extra = point.get("extra") or {}
     card, shape = card_named(str(point.get("gpu"))), _shape(point)
-    said: list[str] = [str(one) for one in extra.get("assumed", ())]
+    said: list[str] = []
+    of_trainer = [str(one) for one in extra.get("assumed", ())]
     lengths = _lengths(point, extra, shape, card, said)
     unknown = "the rates of its card are not published"
     generation: Generation | str = unknown
     update: Update | str = unknown
     if card is not None and shape is not None:
         generation = _generation(point, extra, shape, card, lengths)
-        update = _update(point, extra, said)
-    return RlRun(card, shape, lengths, generation, update, tuple(said))
+        update = _update(point, extra, of_trainer)
+    return RlRun(card, shape, lengths, generation, update, tuple(said), tuple(of_trainer))
 
 
 def _shape(point: Point) -> Shape | None:
@@ -221,7 +221,7 @@ def _usable(gpu: Gpu) -> float:
 def _update(point: Point, extra: Mapping[str, Any], said: list[str]) -> Update | str:
     """Return the trainer, with what the layout's words add to the point."""
     if "fsdp" in str(extra.get("backend")):
-        return "trains with FSDP, which is not modelled"
+        return FSDP
     if "allocation" in extra and "colocated" not in str(extra["allocation"]):
         return "its sides work at once, and which trains is not stated"
     sizes = sizes_in(extra.get("train_parallel"))
@@ -235,7 +235,8 @@ def _update(point: Point, extra: Mapping[str, Any], said: list[str]) -> Update |
         return run
     if not extra.get("prompts") or not extra.get("mini_bs"):
         return "does not state its batch"
-    said += run.assumptions
+    # Its micro-batches are read below.
+    said += [one for one in run.assumptions if "per micro-batch" not in one]
     training, mesh = run.training, run.training.mesh
     modules = extra.get("recompute_modules")
     if modules:

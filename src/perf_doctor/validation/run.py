@@ -1,6 +1,6 @@
 """A measured run as the estimate sees it, or why it cannot.
 
-A run is an entry of ``measured-training.json``: model sizes, layout, what was measured. What it
+A run is an entry of a table of measurements: model sizes, layout, what was measured. What it
 leaves open its framework's documented default stands in for (``frameworks``), as an assumption.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from perf_doctor.estimate.frameworks import BF16_STATES, FP32, Framework, framework_of
+from perf_doctor.estimate.card import Card, card_of
 from perf_doctor.estimate.interval import Interval, exactly
 from perf_doctor.estimate.shape import (
     Batch,
@@ -23,17 +23,26 @@ from perf_doctor.estimate.shape import (
     States,
     Training,
 )
+from perf_doctor.plan.gpu import UnknownGpuError, find_gpu
+from perf_doctor.validation.frameworks import BF16_STATES, FP32, Framework, framework_of
 
 Point = Mapping[str, Any]
-# Which memory: what torch has allocated at the peak or between steps, reserved, or the device's.
-Metric = Literal["allocated", "steady", "reserved", "device", "serve"]
+
+
+class Unmodelled(str):
+    """Why a run is not predicted though it states enough: the estimate does not cover it."""
+
+    __slots__ = ()
+
 
 _NEEDED = ("tp", "pp", "n_gpus", "seq", "mbs")
 _BEYOND = {
-    "fine-grained-activation-offloading": "offloads activations, which is not modelled",
-    "use-megatron-fsdp": "runs fully sharded, which is not modelled",
-    "use-torch-fsdp2": "runs fully sharded, which is not modelled",
+    "fine-grained-activation-offloading": Unmodelled("offloads activations, which is not modelled"),
+    "use-megatron-fsdp": Unmodelled("runs fully sharded, which is not modelled"),
+    "use-torch-fsdp2": Unmodelled("runs fully sharded, which is not modelled"),
 }
+# Beyond, a number is no count of layers, and a list of as many would fill the memory.
+_MOST_LAYERS = 10_000
 # Runs without a batch, of which only is known that they fit or not: one micro-batch.
 _ASSUMED_TOKENS = 8192
 
@@ -51,6 +60,20 @@ class Run:
     last_rank_only: bool
     neighbour_share: float = 0.0
     alternatives: tuple[States, ...] = ()
+
+
+def source_of(point: Point) -> str:
+    """Return the repository that published a run."""
+    source = point.get("source") or {}
+    return str(source.get("repo") if isinstance(source, Mapping) else source)
+
+
+def card_named(name: str) -> Card | None:
+    """Return the card of a measured run, None when its name says none or several."""
+    try:
+        return card_of(find_gpu(name))
+    except UnknownGpuError:
+        return None
 
 
 def is_eligible(point: Point) -> bool:
@@ -96,10 +119,8 @@ def _flags(point: Point) -> Mapping[str, Any]:
 
 
 def _run(point: Point, flags: Mapping[str, Any]) -> Run | str:
-    source = point.get("source") or {}
-    repository = str(source.get("repo") if isinstance(source, Mapping) else source)
     dtype = str(point.get("dtype") or "bf16")
-    framework = framework_of(repository, str(point.get("model")), dtype)
+    framework = framework_of(source_of(point), str(point.get("model")), dtype)
     shape = _shape(point, flags, framework)
     mesh = _mesh(point, flags, framework, shape)
     if isinstance(mesh, str):
@@ -133,6 +154,8 @@ def _run(point: Point, flags: Mapping[str, Any]) -> Run | str:
 def _shape(point: Point, flags: Mapping[str, Any], framework: Framework) -> Shape:
     dims = point["dims"]
     layers, plain = int(dims["layers"]), not framework.modern
+    if layers > _MOST_LAYERS:
+        raise ValueError(f"{layers} layers")
     bias = plain and not flags.get("disable-bias-linear")
     latent = None
     if dims.get("mla"):

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from perf_doctor.estimate.constants import GIB
 from perf_doctor.estimate.decode import Decoder, decoder_of
-from perf_doctor.estimate.decode_points import Served
+from perf_doctor.estimate.decode_efficiencies import DECODE_SEQUENCE_S
 from perf_doctor.estimate.decode_rates import DecodeRates, decode_rates
 from perf_doctor.estimate.decode_spread import decode_uncertainty, prefill_uncertainty
-from perf_doctor.estimate.efficiencies import DECODE_SEQUENCE_S, VLLM_SEQUENCE_S
 from perf_doctor.estimate.engine import engine_memory
 from perf_doctor.estimate.interval import Interval, exactly, independent_sum
+from perf_doctor.validation.constants import VLLM_SEQUENCE_S
+from perf_doctor.validation.decode import (
+    Served,
+    apart,
+    decode_point,
+    is_about_decode,
+    is_judged,
+    plain_point,
+)
+from perf_doctor.validation.judged import Judged, judge_each, row_of
+from perf_doctor.validation.run import Point
 
 # A burst's requests in flight and the time it takes depend on each other: rounds until they agree.
 _ROUNDS = 8
@@ -38,13 +50,13 @@ def expected_tokens_s(served: Served, rates: DecodeRates | None = None) -> float
     return cycle.tokens / cycle.seconds
 
 
-def predict_tokens_s(served: Served) -> Interval:
-    """Return tokens per second of a measured run.
+def predict_tokens_s(served: Served, rates: DecodeRates | None = None) -> Interval:
+    """Return tokens per second of a measured run, at other efficiencies than the table's or not.
 
     The range holds those of decode and prefill, and of the requests for which the KV pool has
     room where they are fewer than there are.
     """
-    decode, most = _decoder(served, None), _most_running(served)
+    decode, most = _decoder(served, rates), _most_running(served)
     cycle = _cycle(served, decode, most.expected)
     each = VLLM_SEQUENCE_S if served.vllm else DECODE_SEQUENCE_S
     seconds = independent_sum(
@@ -61,6 +73,44 @@ def predict_tokens_s(served: Served) -> Interval:
         rate,
         max(high, 1.0) * cycle.tokens / seconds.low,
     )
+
+
+def judge_speeds(points: Iterable[Point]) -> tuple[Judged, ...]:
+    """Return every decode speed, judged."""
+    return judge_each(points, _judge, "decode", "tokens/s")
+
+
+def _judge(point: Point) -> Iterable[Judged]:
+    if is_about_decode(point):
+        yield judge_speed(point, decode_point(point))
+
+
+def judge_speed(point: Point, served: Served | str) -> Judged:
+    """Return the row of a speed."""
+    skipped = served if isinstance(served, str) else None
+    row = row_of(plain_point(point), "decode", "tokens/s", skipped_because=skipped)
+    row = replace(row, metric="output tokens", eligible=is_judged(point))
+    if isinstance(served, str):
+        return row
+    serving = served.serving
+    return replace(
+        row,
+        measured=served.tokens_s,
+        predicted=predict_tokens_s(served),
+        assumptions=(*served.assumptions, *_room(served)),
+        apart=apart(point, serving.card),
+        family=serving.card.family,
+        experts=serving.shape.routed is not None,
+    )
+
+
+def _room(served: Served) -> tuple[str, ...]:
+    """Return what is taken for granted about the KV pool where it may hold fewer than there are."""
+    most = _most_running(served)
+    if served.load == "step" or most.low >= served.requests:
+        return ()
+    room = f"{most.expected:.0f} ({most.low:.0f}–{most.high:.0f})"
+    return (f"room for {room} of {served.requests:.0f} requests",)
 
 
 def _decoder(served: Served, rates: DecodeRates | None) -> Decoder:

@@ -1,23 +1,27 @@
-"""Measured steps and decode speeds as the time estimate sees them, or why it cannot."""
+"""Measured training steps as the time estimate sees them, or why it cannot."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
-from perf_doctor.estimate.card import Card, card_of
+from perf_doctor.estimate.card import Card
 from perf_doctor.estimate.constants import IMBALANCE
+from perf_doctor.estimate.efficiencies import Family
 from perf_doctor.estimate.flops import model_flops
 from perf_doctor.estimate.interval import Interval, exactly, independent_sum
 from perf_doctor.estimate.optimizer_time import optimizer_seconds
 from perf_doctor.estimate.parameters import count_stages, on_one_rank
-from perf_doctor.estimate.points import Point, Run, run_of
 from perf_doctor.estimate.spent import Spent, interval_of
 from perf_doctor.estimate.train_time import Work, batch_time
-from perf_doctor.plan.gpu import UnknownGpuError, find_gpu
+from perf_doctor.validation.judged import Judged, judge_each, row_of
+from perf_doctor.validation.run import Point, Run, Unmodelled, card_named, run_of, source_of
 
 # Elements of an attention head where a run states its hidden size alone.
 _HEAD_DIM = 128
+# The families of cards on which the step is judged.
+FAMILIES: tuple[Family, ...] = ("ampere", "hopper")
 STEP_KINDS = ("train_time", "train_memory+time", "optimizer_offload")
 
 
@@ -33,34 +37,76 @@ class Step(NamedTuple):
     assumptions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A run that the estimate does not cover, and why."""
-
-    because: str
-
-
-def card_named(name: str) -> Card | None:
-    """Return the card of a measured run, None when its name says none or several."""
-    try:
-        return card_of(find_gpu(name))
-    except UnknownGpuError:
-        return None
+def is_about_steps(point: Point) -> bool:
+    """Tell whether a run says how long a training step took."""
+    measured = point.get("measured") or {}
+    stated = measured.get("step_time_s") or measured.get("tflops_per_gpu")
+    return point.get("kind") in STEP_KINDS and bool(stated)
 
 
-def step_of(point: Point) -> Step | Skipped:
-    """Return the training step of a point."""
+def is_judged(point: Point) -> bool:
+    """Tell whether a run is a step on which the estimate is judged.
+
+    Ampere and Hopper in 16 bits, tiers A and B; layout, batch and seconds (or TFLOPS) are stated.
+    """
+    card = card_named(str(point.get("gpu")))
+    return (
+        is_about_steps(point)
+        and card is not None
+        and _apart(point, card) is None
+        and all(point.get(name) for name in ("dims", "tp", "pp", "n_gpus", "seq", "gbs"))
+    )
+
+
+def _apart(point: Point, card: Card) -> str | None:
+    """Return why a step is shown and not judged."""
+    bits = "" if (point.get("dtype") or "bf16") in ("bf16", "fp16") else " in 8 or 4 bits"
+    if bits or card.family not in FAMILIES:
+        return f"{card.family}{bits}"
+    return None if point.get("tier") in ("A", "B") else "not tier A or B"
+
+
+def judge_steps(points: Iterable[Point]) -> tuple[Judged, ...]:
+    """Return every training step, judged."""
+    return judge_each(points, _judge, "train step", "s")
+
+
+def _judge(point: Point) -> Iterable[Judged]:
+    if is_about_steps(point):
+        yield judge_step(point, step_of(point))
+
+
+def judge_step(point: Point, step: Step | str) -> Judged:
+    """Return the row of a step."""
+    row = row_of(point, "train step", "s", skipped_because=step if isinstance(step, str) else None)
+    stated = point["measured"].get("step_time_s")
+    row = replace(row, metric="step", eligible=is_judged(point), measured=stated)
+    if isinstance(step, str):
+        return row
+    return replace(
+        row,
+        measured=step.measured,
+        predicted=predict_step(step),
+        assumptions=step.assumptions,
+        apart=_apart(point, step.card),
+        family=step.card.family,
+        experts=step.run.training.shape.routed is not None,
+    )
+
+
+def step_of(point: Point) -> Step | str:
+    """Return the training step of a point, or why it is skipped."""
     card = card_named(str(point.get("gpu")))
     if card is None:
-        return Skipped("its GPU is not a known card")
+        return "its GPU is not a known card"
     if (point.get("extra") or {}).get("fsdp"):
-        return Skipped("runs fully sharded, which is not modelled")
+        return Unmodelled("runs fully sharded, which is not modelled")
     point, assumed = _completed(point)
     run = run_of(point)
     if isinstance(run, str):
-        return Skipped(run)
+        return run
     if not point.get("gbs"):
-        return Skipped("does not state its batch")
+        return "does not state its batch"
     run = _as_run(point, run, assumed)
     mesh = run.training.mesh
     data = max(1, int(point["n_gpus"]) // (mesh.tp * mesh.cp * mesh.pp))
@@ -74,7 +120,7 @@ def step_of(point: Point) -> Step | Skipped:
     )
     measured = _measured_step(point, run, work, data * mesh.cp)
     if measured is None:
-        return Skipped("states no step time")
+        return "states no step time"
     said = f"{point.get('optimizer') or ''} {point.get('id') or ''}"
     return Step(
         run=run,
@@ -134,7 +180,7 @@ def _as_run(point: Point, run: Run, assumed: list[str]) -> Run:
     split = said.partition(" layer split")[0].rsplit(" ", 1)[-1].split("/")
     if len(split) == mesh.pp and mesh.pp > 1 and all(part.isdecimal() for part in split):
         mesh = mesh._replace(stages=tuple(int(part) for part in split))
-    source = str((point.get("source") or {}).get("repo"))
+    source = source_of(point)
     once_per_node = _is_tuned(point) or any(
         name in said or name in source for name in ("HybridEP", "DeepEP", "ModelZoo")
     )

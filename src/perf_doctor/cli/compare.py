@@ -1,0 +1,50 @@
+"""``perf-doctor compare A B``: two launches, what differs and what that does."""
+
+from __future__ import annotations
+
+from perf_doctor.cli.arguments import (
+    Parser,
+    add_catalog,
+    add_lengths,
+    add_output,
+    add_surroundings,
+    path,
+)
+from perf_doctor.cli.diagnose import doctor_for, read_all, tell_notes, write
+from perf_doctor.cli.output import complain
+from perf_doctor.explore.compare import compare
+from perf_doctor.report.compare import compare_json, compare_report
+
+
+def run(words: list[str]) -> int:
+    """Print both launches side by side; 2 when one cannot be read."""
+    arguments = _parser().parse_intermixed_args(words)
+    doctor = doctor_for(arguments)
+    if doctor is None:
+        return 2
+    diagnoses, failed = read_all(doctor, [arguments.a, arguments.b])
+    if failed:
+        return 2
+    if len(diagnoses) != 2:
+        complain("compare takes two scripts, each with a launch, and no folder")
+        return 2
+    tell_notes(diagnoses, verdicts=False)
+    a, b = diagnoses
+    compared = compare(a, b, doctor.catalog.rules)
+    text = compare_json(compared) if arguments.format == "json" else compare_report(compared)
+    return 0 if write(text, arguments) else 2
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "perf-doctor compare",
+        "Compare two launches: the settings that matter, memory and time by phase, the findings.",
+    )
+    parser.add_argument("a", type=path, metavar="A", help="a script")
+    parser.add_argument("b", type=path, metavar="B", help="another script")
+    add_surroundings(parser)
+    add_lengths(parser)
+    add_catalog(parser)
+    add_output(parser)
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    return parser

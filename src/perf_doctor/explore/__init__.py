@@ -1,0 +1,1 @@
+"""Many plans through the same estimate: what if, compare."""

@@ -1,0 +1,151 @@
+"""``perf-doctor compare`` as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from perf_doctor.explore.compare import Comparison, Difference
+from perf_doctor.explore.pair import stopped_by
+from perf_doctor.explore.written import Written
+from perf_doctor.inert import inert, shortened
+from perf_doctor.launch.secrets import Redactor
+from perf_doctor.report.context import context_line, context_object
+from perf_doctor.report.document import as_json, head_object, masked
+from perf_doctor.report.explored import estimate_object, findings_object, gain_object
+from perf_doctor.report.side_by_side import Titles, paragraph, side_by_side
+from perf_doctor.report.verdicts import MAX_COLUMNS, found_lines
+from perf_doctor.report.what_if import value_of
+
+_FLAG, _VALUE, _ALONE = 38, 19, 24
+_LONG: Final = MAX_COLUMNS - 7
+
+
+def compare_report(compared: Comparison) -> str:
+    """Return both jobs, the settings that matter with what each does alone, and the findings."""
+    lines = []
+    for name, one in (("A", compared.a), ("B", compared.b)):
+        lines += [f"{name}  {inert(one.script)}", f"   {context_line(one.plan)}"]
+    lines.append("")
+    if compared.same:
+        lines.append("no setting that matters differs")
+    else:
+        lines += _settings(compared)
+        lines += ["", *side_by_side(compared.pair, Titles("A", "B"))]
+        if found := found_lines(compared.pair, "only B", "only A"):
+            lines += ["", *found]
+    text = "\n".join(lines)
+    return compared.b.redactor.redact(compared.a.redactor.redact(text)) + "\n"
+
+
+def _settings(compared: Comparison) -> Iterator[str]:
+    """Yield a line for each setting; those of another model are one line together."""
+    other_model = compared.a.plan.model.name != compared.b.plan.model.name
+    shown = [one for one in compared.settings if not (other_model and one.model)]
+    if shown or compared.variables:
+        heads = ("A", _VALUE), ("B", _VALUE), ("B's alone in A", _ALONE)
+        yield f"{'settings':<{_FLAG}}" + "".join(f"{head:>{width}}" for head, width in heads)
+    for one in shown:
+        yield from _difference(one, compared)
+    for variable in compared.variables:
+        values = (_environment(variable.a), _environment(variable.b))
+        yield from _cells(variable.name, *values, "")
+    if folded := [inert(one.flag) for one in compared.settings if other_model and one.model]:
+        yield from paragraph("the model: ", folded)
+    if compared.others:
+        count = len(compared.others)
+        yield (
+            f"  and {count} more (paths, names, learning) that"
+            f" {'move' if count > 1 else 'moves'} neither memory nor time nor a rule"
+        )
+
+
+def _difference(one: Difference, compared: Comparison) -> Iterator[str]:
+    a = _value(one.a, compared.a.redactor)
+    b = _value(one.b, compared.b.redactor)
+    yield from _cells(one.flag, a, b, _alone(one))
+
+
+def _cells(name: str, a: str, b: str, alone: str) -> Iterator[str]:
+    """Yield one line, or three where the values do not fit in one."""
+    name, a, b = inert(name), inert(a), inert(b)
+    if max(len(a), len(b)) < _VALUE and len(name) < _FLAG - 2:
+        yield f"  {name:<{_FLAG - 2}}{a:>{_VALUE}}{b:>{_VALUE}}{alone:>{_ALONE}}".rstrip()
+        return
+    yield f"  {name:<{MAX_COLUMNS - 4 - _ALONE}}{alone:>{_ALONE}}".rstrip()
+    yield f"    A  {shortened(a, _LONG)}"
+    yield f"    B  {shortened(b, _LONG)}"
+
+
+def _value(written: Written, redactor: Redactor) -> str:
+    setting = written.setting
+    if setting is None or len(setting.words) < 2:
+        return redactor.redact(value_of(written))
+    return " ".join(redactor.redact_words(word.text for word in setting.words)[1:])
+
+
+def _environment(text: str | None) -> str:
+    return "not set" if text is None else text
+
+
+def _alone(difference: Difference) -> str:
+    """Return what a change does by itself: ``step -12 %, +3.1 GiB``, or what it runs into."""
+    alone = difference.alone
+    if difference.stops:
+        more = " …" if len(difference.stops) > 1 else ""
+        return f"stops: {difference.stops[0]}{more}"
+    told = []
+    gain, grown = alone.gain, alone.peak_grows_gib
+    if alone.after.time.step_s is None and alone.before.time.step_s is not None:
+        told.append("no estimate")
+    if gain is not None and abs(gain.expected) >= 0.005:
+        told.append(f"step {-100 * gain.expected:+.0f} %")
+    if grown is not None and abs(grown) >= 0.05:
+        told.append(f"{grown:+.1f} GiB")
+    return ", ".join(told)
+
+
+def compare_json(compared: Comparison) -> str:
+    """Return the same as JSON: both estimates as reports have them, and what differs."""
+    a, b = compared.a, compared.b
+    body = {
+        "a": {"script": a.script, "context": dict(context_object(a.plan))}
+        | estimate_object(compared.pair, "before"),
+        "b": {"script": b.script, "context": dict(context_object(b.plan))}
+        | estimate_object(compared.pair, "after"),
+        "same": compared.same,
+        "settings": [_setting_object(one, compared) for one in compared.settings],
+        "environment": [one._asdict() for one in compared.variables],
+        "other_settings": list(compared.others),
+        "gain": gain_object(compared.pair),
+        "findings": findings_object(compared.pair, "only_b", "only_a"),
+        "stopped_by": {
+            "a": list(stopped_by(compared.pair.findings_before)),
+            "b": list(stopped_by(compared.pair.findings_after)),
+        },
+    }
+    hidden = masked(masked(body, a.redactor), b.redactor)
+    assert isinstance(hidden, dict)
+    return as_json({**head_object(), **hidden})
+
+
+def _setting_object(one: Difference, compared: Comparison) -> dict[str, object]:
+    grown = one.alone.peak_grows_gib
+    return {
+        "flag": one.flag,
+        "a": _stored(one.a, compared.a.redactor),
+        "b": _stored(one.b, compared.b.redactor),
+        "alone": {
+            "gain": gain_object(one.alone),
+            "peak_gib": None if grown is None else round(grown, 2),
+            "stopped_by": list(one.stops),
+        },
+    }
+
+
+def _stored(written: Written, redactor: Redactor) -> object:
+    """Return a value as the trainer stores it; one that may be a secret as masked text."""
+    stored = written.stored
+    if isinstance(stored, str) or (isinstance(stored, Sequence) and written.setting is not None):
+        return _value(written, redactor) if written.setting is not None else stored
+    return stored
