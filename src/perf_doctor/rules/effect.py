@@ -14,7 +14,7 @@ from perf_doctor.rules.template import FlagChanges
 
 CRITICAL_SHARE: Final = 0.25
 WARN_SHARE: Final = 0.05
-CLEAR_SHARE: Final = 0.02
+CLEAR_SHARE: Final = WARN_SHARE / 2
 """What a change has to gain even at the end of the range where it gains least."""
 NO_SHARE: Final = 0.01
 _FITS: Final = {"yes": 0, "borderline": 1, "no": 2}
