@@ -84,3 +84,11 @@ def test_a_rule_that_does_not_apply_shows_no_experiment(
 ) -> None:
     assert main(["explain", "R-C10", BROKEN]) == 0
     assert "tried:" not in capsys.readouterr().out
+
+
+def test_what_was_tried_in_vain_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    script = "examples/scripts/training/text/run-qwen3-14B-8xgpu.sh"
+    assert main(["explain", "R-P04", script, "--gpu", "H20"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("not-applicable: ") for line in lines)
+    assert any(line.startswith("tried: --context-parallel-size") for line in lines)

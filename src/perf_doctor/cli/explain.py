@@ -31,8 +31,6 @@ def run(words: list[str]) -> int:
     diagnoses, failed = read_all(doctor, [arguments.script])
     for diagnosis in diagnoses:
         judgement = next(one for one in diagnosis.judgements if one.rule == rule.id)
-        told = [*explain(rule, diagnosis.job, judgement)]
-        if judgement.finding is not None:
-            told += experiment_lines(judgement.finding)
+        told = [*explain(rule, diagnosis.job, judgement), *experiment_lines(judgement)]
         say(*(diagnosis.redactor.redact(line) for line in told))
     return 2 if failed else 0

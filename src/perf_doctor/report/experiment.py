@@ -1,4 +1,4 @@
-"""The experiment behind a finding: the job today beside the job with the fix."""
+"""The experiment behind a verdict: the job today beside the job with the change."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from perf_doctor.inert import inert
 from perf_doctor.report.flags import changed_flags
 from perf_doctor.report.side_by_side import Titles, side_by_side
 from perf_doctor.report.verdicts import verdicts
-from perf_doctor.rules.judgement import Finding
+from perf_doctor.rules.judgement import Judgement
 from perf_doctor.rules.template import FlagChanges
 
 
-def experiment_lines(finding: Finding) -> Iterator[str]:
-    """Yield the fix, both jobs side by side, and what each other way to fix would do.
+def experiment_lines(judgement: Judgement) -> Iterator[str]:
+    """Yield the change that was tried first, both jobs side by side, and what each other does.
 
-    Nothing where no fix was tried.
+    For a finding these are its fixes; else what was tried in vain. Nothing where nothing was tried.
     """
-    effect = finding.effect
+    finding = judgement.finding
+    if finding is not None:
+        effect, others = finding.effect, finding.fix.alternatives
+    else:
+        effect = judgement.tried[0] if judgement.tried else None
+        others = tuple(one.changes for one in judgement.tried[1:])
     if effect is None:
         return
     yield ""
     yield f"tried: {_written(effect.changes)}"
     yield from side_by_side(Pair(effect.before, effect.after), Titles("today", "with the fix"))
-    for way in finding.fix.alternatives:
+    for way in others:
         told = [*verdicts(Pair(effect.before, effect.before.changed(way)))]
         yield ""
         yield f"or: {_written(way)}"

@@ -123,11 +123,17 @@ class _Court:
             finding = self._finding(rule, held, scope, floor, tried)
             return Judgement(rule.id, "applies", lambda: finding.cost.text, finding)
         if not known:
-            return _not_applicable(rule, lambda: "no change that was tried fits and gains")
+            return replace(
+                _not_applicable(rule, lambda: "no change that was tried fits and gains"),
+                tried=tuple(tried),
+            )
         best, gain = known[0]
         severity = severity_of(gain, rule.severity)
         if severity is None:
-            return _not_applicable(rule, lambda: f"the change gains nothing: {best}")
+            effects = tuple(effect for effect, _ in known)
+            return replace(
+                _not_applicable(rule, lambda: f"the change gains too little: {best}"), tried=effects
+            )
         severity = max([severity, *floors], key=SEVERITIES.index)
         helpful = [effect for effect, gain in known if severity_of(gain, rule.severity)]
         verdict = "applies" if gain.low >= CLEAR_SHARE else "borderline"

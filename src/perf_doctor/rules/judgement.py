@@ -77,13 +77,15 @@ class Judgement:
 
     ``verdict`` is applies, borderline, not-applicable, needs-judgement or suppressed; ``finding``
     is there for the first two, and for the last as what would have been reported. ``why`` makes
-    the sentence that ``reason`` returns, which most reports do not show.
+    the sentence that ``reason`` returns, which most reports do not show. ``tried``: the changes
+    that were tried on the job and what they do, the best one first.
     """
 
     rule: str
     verdict: str
     why: Callable[[], str] = field(repr=False, compare=False)
     finding: Finding | None = None
+    tried: tuple[Effect, ...] = field(default=(), compare=False)
 
     @property
     def reason(self) -> str:
