@@ -150,6 +150,15 @@ def test_a_long_report_drops_the_least_important_findings(tmp_path: Path) -> Non
     assert short.index("CRITICAL") == whole.index("CRITICAL")
 
 
+def test_one_finding_with_many_settings_stays_short(tmp_path: Path) -> None:
+    flags = "\n".join(f"  --lost-flag-{index} value \\" for index in range(200))
+    script = tmp_path / "run-qwen3-4B-8xgpu.sh"
+    script.write_text(f"python3 -m relax.entrypoints.train --colocate \\\n  # why\n{flags}\n")
+    report = markdown_report(Doctor(Options(select=("R-C66",))).diagnose(str(script)))
+    assert len(report) <= MAX_CHARS
+    assert re.search(r"; \d+ more\n", report)
+
+
 @pytest.mark.parametrize("script", EXAMPLES)
 def test_show_names_the_line_of_every_setting(script: str, doctor: Doctor) -> None:
     diagnosis = doctor.diagnose(script)

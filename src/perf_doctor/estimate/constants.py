@@ -10,7 +10,6 @@ from perf_doctor.estimate.interval import Interval
 from perf_doctor.frozen import frozen
 
 GIB = 2.0**30
-MIB = 2.0**20
 
 
 @frozen

@@ -92,8 +92,3 @@ def model_flops(shape: Shape) -> tuple[float, float]:
         per_token += shape.mtp_layers * (one.dense + one.experts + 4.0 * shape.hidden**2)
         pair += shape.mtp_layers * one.pair
     return per_token, pair
-
-
-def active_parameters(shape: Shape) -> float:
-    """Return the parameters that one token meets, the head included, the embedding not."""
-    return model_flops(shape)[0] / 2

@@ -15,6 +15,8 @@ from perf_doctor.rules.judgement import Finding, SettingRow
 from perf_doctor.rules.severity import WORST_FIRST
 
 MAX_CHARS: Final = 8_000
+MAX_ROWS: Final = 8
+"""Settings that a finding shows; JSON has them all."""
 _SECTIONS: Final = (
     ("performance", "## 🚀 Performance findings"),
     ("memory", "## 💾 Memory findings"),
@@ -85,7 +87,9 @@ def _reason(finding: Finding) -> str:
 def _settings(diagnosis: Diagnosis, rows: tuple[SettingRow, ...]) -> str:
     if not rows:
         return "not set"
-    return "; ".join(_setting(diagnosis, row) for row in rows)
+    shown = [_setting(diagnosis, row) for row in rows[:MAX_ROWS]]
+    more = len(rows) - len(shown)
+    return "; ".join([*shown, f"{more} more"] if more else shown)
 
 
 def _setting(diagnosis: Diagnosis, row: SettingRow) -> str:
