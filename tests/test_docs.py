@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from contract import REPORT_SCHEMA
 from perf_doctor.diagnosis import MAX_LAUNCHES
+from perf_doctor.report.schema import REPORT_SCHEMA
 from perf_doctor.shell import limits as limits_of_a_reading
 
 PROJECT = Path(__file__).parent.parent

@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from contract import MEMORY
 from perf_doctor.cli import main
 from perf_doctor.diagnosis import Diagnosis, Doctor, Options
 from perf_doctor.explore.asked import read_changes
 from perf_doctor.explore.what_if import WhatIf, what_if
+from perf_doctor.report.schema import MEMORY
 from perf_doctor.report.verdicts import MAX_COLUMNS
 
 PROJECT = Path(__file__).parents[2]

@@ -10,12 +10,12 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from contract import REPORT_SCHEMA
 from perf_doctor.diagnosis import Doctor, Options
 from perf_doctor.report.document import document, json_report
 from perf_doctor.report.flags import changed_flags
 from perf_doctor.report.markdown import MAX_CHARS, markdown_report
 from perf_doctor.report.notes import notes
+from perf_doctor.report.schema import REPORT_SCHEMA, published
 from perf_doctor.report.show import show_report
 from perf_doctor.report.top_action import top_action
 
@@ -68,7 +68,9 @@ def test_the_markdown_report_has_the_template_s_shape(script: str, doctor: Docto
 
 @pytest.mark.parametrize("script", EXAMPLES)
 def test_the_json_report_keeps_the_contract(script: str, doctor: Doctor) -> None:
-    jsonschema.validate(json.loads(json_report([doctor.diagnose(script)])), REPORT_SCHEMA)
+    report = json.loads(json_report([doctor.diagnose(script)]))
+    jsonschema.validate(report, REPORT_SCHEMA)
+    jsonschema.validate(report, published())
 
 
 @pytest.mark.parametrize("script", EXAMPLES)
@@ -119,6 +121,17 @@ def test_a_top_action_is_flags_where_a_fix_has_some_and_its_text_else(
     assert action is not None
     assert not action.flags
     assert str(action) == f"{action.text} (R-C01)"
+
+
+def test_the_published_schema_is_one_and_allows_more_but_not_less(doctor: Doctor) -> None:
+    jsonschema.Draft202012Validator.check_schema(published())
+    diagnoses = [doctor.diagnose(script) for script in EXAMPLES[:2]]
+    several = json.loads(json_report(diagnoses))
+    jsonschema.validate(several, published())
+    one = several["reports"][0]
+    jsonschema.validate({**one, "added_later": 1}, published())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({k: v for k, v in one.items() if k != "memory"}, published())
 
 
 def test_every_rule_has_a_verdict_and_a_sentence(doctor: Doctor) -> None:

@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Final
 
 Command = Callable[[list[str]], int]
@@ -50,62 +51,21 @@ def _show(words: list[str]) -> int:
     return run(arguments, "show")
 
 
-def _gpus(words: list[str]) -> int:
-    from perf_doctor.cli.gpus import run  # noqa: PLC0415
+def _of_its_own(name: str) -> Command:
+    """Return a command that lives in a module of its name, imported when it is called."""
 
-    return run(words)
+    def run(words: list[str]) -> int:
+        module = import_module(f"perf_doctor.cli.{name.replace('-', '_')}")
+        code: int = module.run(words)
+        return code
 
-
-def _rules(words: list[str]) -> int:
-    from perf_doctor.cli.rules import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _explain(words: list[str]) -> int:
-    from perf_doctor.cli.explain import run  # noqa: PLC0415
-
-    return run(words)
+    return run
 
 
-def _estimate(words: list[str]) -> int:
-    from perf_doctor.cli.estimate import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _what_if(words: list[str]) -> int:
-    from perf_doctor.cli.what_if import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _compare(words: list[str]) -> int:
-    from perf_doctor.cli.compare import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _validate(words: list[str]) -> int:
-    from perf_doctor.cli.validate import run  # noqa: PLC0415
-
-    return run(words)
-
-
-def _skill(words: list[str]) -> int:
-    from perf_doctor.cli.skill import run  # noqa: PLC0415
-
-    return run(words)
-
-
+_OWN: Final = (
+    "gpus", "rules", "explain", "estimate", "what-if", "compare", "validate", "schema", "skill",
+)  # fmt: skip
 _COMMANDS: Final[dict[str, Command]] = {
     "show": _show,
-    "gpus": _gpus,
-    "rules": _rules,
-    "explain": _explain,
-    "estimate": _estimate,
-    "what-if": _what_if,
-    "compare": _compare,
-    "validate": _validate,
-    "skill": _skill,
+    **{name: _of_its_own(name) for name in _OWN},
 }

@@ -29,6 +29,7 @@ commands:
   perf-doctor validate              the estimate against measured runs
   perf-doctor rules …               list, show, lint, test, facts, new
   perf-doctor gpus                  the GPUs that --gpu knows
+  perf-doctor schema                the JSON Schema of --format json
   perf-doctor skill install         the same for coding agents: /perf-doctor SCRIPT
 
 examples:

@@ -1,4 +1,8 @@
-"""The JSON contract as a schema, written by hand: what other programs may rely on."""
+"""The JSON contract as a JSON Schema, written by hand: what other programs may rely on.
+
+``REPORT_SCHEMA`` is strict, for tests: a report has these fields and no others. ``published``
+allows more, as fields are only ever added.
+"""
 
 from __future__ import annotations
 
@@ -132,3 +136,35 @@ _BODY: dict[str, Schema] = {
     "notes": items(TEXT),
 }
 REPORT_SCHEMA: Schema = obj(**_BODY, variants=items(obj(**_BODY, condition=TEXT)))
+"""One report: a script, with its other launches."""
+
+SEVERAL_SCHEMA: Schema = obj(
+    schema_version=one_of("1"),
+    tool=obj(name=one_of("perf-doctor"), version=TEXT),
+    reports=items(REPORT_SCHEMA),
+)
+
+
+def published() -> Schema:
+    """Return the JSON Schema of what ``--format json`` prints: one report, or several.
+
+    Fields that it does not name are allowed.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "perf-doctor report, schema version 1",
+        "anyOf": [_open(REPORT_SCHEMA), _open(SEVERAL_SCHEMA)],
+    }
+
+
+def _open(schema: Any) -> Any:
+    """Return the schema without the ban on further fields."""
+    if isinstance(schema, list):
+        return [_open(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _open(value)
+        for key, value in schema.items()
+        if not (key == "additionalProperties" and value is False)
+    }
