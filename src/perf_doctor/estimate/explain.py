@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from perf_doctor.estimate.activations import checkpoint_bytes, layer_bytes
 from perf_doctor.estimate.constants import (
@@ -25,9 +24,10 @@ from perf_doctor.estimate.phases import Phase
 from perf_doctor.estimate.shape import Training
 from perf_doctor.estimate.states import HOST_ADAM_BYTES, optimizer_bytes
 from perf_doctor.estimate.training import Stage
+from perf_doctor.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """One figure of one phase: ``formula`` in words, ``numbers`` put in, and its GiB."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from perf_doctor.estimate.constants import GIB, SLEEPING_ENGINE_GIB, SLEEPING_TRAINER_GIB
 from perf_doctor.estimate.engine import EngineMemory, engine_memory
 from perf_doctor.estimate.fits import Fits, fits, worst
@@ -22,10 +20,11 @@ from perf_doctor.estimate.phases import (
     trainer_phases,
 )
 from perf_doctor.estimate.training import Stage, stages
+from perf_doctor.frozen import frozen
 from perf_doctor.plan.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryEstimate:
     """Memory of a job; None everywhere is not known.
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
+
+from perf_doctor.frozen import frozen
 
 Scope = Literal["project", "user"]
 Action = Literal["write", "update", "remove", "keep", "refuse"]
@@ -30,7 +31,7 @@ FOLDERS: Final[Mapping[str, Mapping[Scope, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """What happens to one file; ``reason`` says why one is refused."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from perf_doctor.estimate.card import Card
@@ -17,6 +16,7 @@ from perf_doctor.estimate.efficiencies import Family
 from perf_doctor.estimate.engine import Engine
 from perf_doctor.estimate.from_model import shape_of
 from perf_doctor.estimate.shape import Shape
+from perf_doctor.frozen import frozen
 from perf_doctor.launch.model_name import known_model
 from perf_doctor.plan.gpu import find_gpu
 from perf_doctor.plan.known_models import from_row, known_row
@@ -40,7 +40,7 @@ _ACTIVE = (3, 10, 17, 22, 32, 35)
 _GRAPHS = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Served:
     """A measured decode speed.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perf_doctor.estimate.shape import Loss, States
+from perf_doctor.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Framework:
     """Defaults of one framework; ``source`` says where they are documented.
 

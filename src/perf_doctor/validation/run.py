@@ -7,7 +7,6 @@ leaves open its framework's documented default stands in for (``frameworks``), a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from perf_doctor.estimate.card import Card, card_of
@@ -23,6 +22,7 @@ from perf_doctor.estimate.shape import (
     States,
     Training,
 )
+from perf_doctor.frozen import frozen
 from perf_doctor.plan.gpu import UnknownGpuError, find_gpu
 from perf_doctor.validation.frameworks import BF16_STATES, FP32, Framework, framework_of
 
@@ -47,7 +47,7 @@ _MOST_LAYERS = 10_000
 _ASSUMED_TOKENS = 8192
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """A measured run that the estimate covers.
 
