@@ -9,6 +9,7 @@ from estimate_jobs import plan_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perf_doctor.estimate import gpu_split
 from perf_doctor.estimate.lengths import Lengths, distribution
 from perf_doctor.estimate.memory import estimate_memory
 from perf_doctor.estimate.time import estimate_time
@@ -130,6 +131,24 @@ def test_memory_and_time_of_a_plan_are_cheap() -> None:
         estimate_time(plan, estimate_memory(plan))
         best = min(best, time.perf_counter() - start)
     assert best < 5e-3
+
+
+def test_more_experts_visited_than_there_are_give_an_estimate() -> None:
+    words = "--colocate --num-experts 1 --moe-router-topk 2 --moe-ffn-hidden-size 512"
+    evaluation = "--eval-interval 10 --eval-prompt-data a /data/a"
+    assert estimate_time(plan_of(f"{words} {evaluation}")).unknown is None
+
+
+def test_the_split_of_absurdly_many_gpus_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "--fully-async --max-staleness 1 --rollout-batch-size 10000000"
+    plan = plan_of(f"{words} --global-batch-size 80000000", actor=10**7, rollout=10**7)
+    found = estimate_time(plan)
+    assert found.sides is not None
+    calls = []
+    tried = gpu_split.generate
+    monkeypatch.setattr(gpu_split, "generate", lambda *words: calls.append(1) or tried(*words))
+    assert gpu_split.even_split(found) is not None
+    assert len(calls) < 200
 
 
 LAYOUTS = st.builds(

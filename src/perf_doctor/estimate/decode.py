@@ -160,7 +160,7 @@ def decoder_of(serving: Serving, rates: DecodeRates) -> Decoder:
         product=sizes.dense_flops / rate,
         least=_ROWS * sizes.dense_flops / _row_rate(serving, speeds, rates),
         experts=sizes.experts / speeds.expert_read,
-        met=0.0 if routed is None else routed.top_k / routed.experts,
+        met=0.0 if routed is None else routed.met,
         crowded=crowding(routed, serving.expert_ranks),
         expert_product=sizes.expert_flops / rate,
         sequence=rates.sequence_s + (1 + draft) * state,

@@ -66,7 +66,7 @@ def sizes_of(engine: Engine, text: Shape) -> Sizes:
     head = 2.0 * table / ranks
     dense = max(0.0, weight_bytes(engine, text) * engine.pp - experts - tables) + head
     routed, flops = text.routed, model_flops(text)[0]
-    met = 0.0 if routed is None else routed.top_k / routed.experts
+    met = 0.0 if routed is None else routed.met
     expert_flops = 2.0 * count.expert * met
     return Sizes(dense, head, experts, flops - expert_flops, 2.0 * table, expert_flops)
 

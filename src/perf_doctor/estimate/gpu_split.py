@@ -7,6 +7,8 @@ from typing import NamedTuple
 from perf_doctor.estimate.time import TimeEstimate
 from perf_doctor.estimate.time_phases import generate
 
+# More data-parallel ranks than any job has; a script that asks for a million costs no more.
+MOST_RANKS = 2048
 _TRAINER = (
     "reference_log_probs", "teacher_log_probs", "log_probs", "train", "optimizer",
 )  # fmt: skip
@@ -39,7 +41,7 @@ def even_split(estimate: TimeEstimate) -> Split | None:
     own = [phases[name] for name in phases if name in _TRAINER and name not in made.apart]
     beside = [phases[name] for name in made.apart]
     best: tuple[float, Split] | None = None
-    for dp in range(1, whole // group + 1):
+    for dp in range(1, min(whole // group, MOST_RANKS) + 1):
         count = (whole - dp * group) // size
         per_rank = job.samples / job.optimizer_steps / demand.group / dp
         if count < 1 or per_rank != int(per_rank):

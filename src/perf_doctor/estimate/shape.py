@@ -53,6 +53,11 @@ class Routed(NamedTuple):
     shared_ffn: int
     shared_gate: bool
 
+    @property
+    def met(self) -> float:
+        """Share of the experts that one token visits; no job visits more than all of them."""
+        return min(1.0, self.top_k / self.experts)
+
 
 class Tower(NamedTuple):
     """A vision transformer on the first stage."""
