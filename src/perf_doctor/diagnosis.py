@@ -20,7 +20,7 @@ from perf_doctor.launch.trainer import Trainer, find_program, read_trainer
 from perf_doctor.plan.naming import disagreements
 from perf_doctor.plan.plan import Plan, build_plan
 from perf_doctor.rules.job import Job
-from perf_doctor.rules.judge import judge
+from perf_doctor.rules.judge import judge, one_for_each_problem
 from perf_doctor.rules.judgement import Finding, Judgement
 from perf_doctor.rules.load import load_rules
 from perf_doctor.rules.model import Catalog
@@ -202,7 +202,8 @@ class Doctor:
         remarks = Remarks(trainer.argv, script.comments)
 
         def judged(job: Job) -> tuple[Judgement, ...]:
-            return remarks.heed(compared(judge(self.catalog, job), job.plan))
+            heard = remarks.heed(compared(judge(self.catalog, job), job.plan))
+            return one_for_each_problem(self.catalog, heard)
 
         judgements = judged(job)
         said = (

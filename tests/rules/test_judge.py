@@ -1,5 +1,7 @@
 """Verdicts: the examples of the catalog, the reasons, and what an unknown or a failure does."""
 
+from dataclasses import replace
+
 import pytest
 
 from perf_doctor.launch.settings import read_settings
@@ -9,7 +11,7 @@ from perf_doctor.rules.built_in import built_in_text
 from perf_doctor.rules.examples import example_job, run_examples
 from perf_doctor.rules.facts import FACTS, TABLE, fact, vocabulary
 from perf_doctor.rules.job import Job
-from perf_doctor.rules.judge import judge
+from perf_doctor.rules.judge import judge, one_for_each_problem
 from perf_doctor.rules.load import load_rules
 from perf_doctor.rules.model import Catalog, Example
 from perf_doctor.rules.position import RuleError
@@ -281,6 +283,29 @@ def test_what_touches_the_recipe_is_offered_where_nothing_else_fits():
     assert "--rollout-temperature" in fix.changes.unset
 
 
+PIPELINE = "dense --pipeline-model-parallel-size 4 --vocab-size 248320"
+
+
+def test_findings_that_solve_one_problem_speak_once():
+    judgements = judge(CATALOG, job(PIPELINE))
+    assert {"R-P07", "R-M30"} <= {f.rule for f in findings(judgements)}
+    told = one_for_each_problem(CATALOG, judgements)
+    assert "R-M30" not in {f.rule for f in findings(told)}
+    first = next(j.finding for j in told if j.rule == "R-P07")
+    assert any("--decoder-last-pipeline-num-layers" in way.set for way in first.fix.instead)
+    assert "R-M30" in first.fix.text
+    assert "solves this too" in next(j.reason for j in told if j.rule == "R-M30")
+
+
+def test_what_is_suppressed_hides_no_other_finding():
+    judgements = [
+        replace(j, verdict="suppressed") if j.rule == "R-P07" else j
+        for j in judge(CATALOG, job(PIPELINE))
+    ]
+    told = one_for_each_problem(CATALOG, judgements)
+    assert next(j.finding for j in told if j.rule == "R-M30") is not None
+
+
 def test_a_rule_that_is_asked_about_alone_offers_the_same_fix():
     seen = 0
     for rule in CATALOG.rules:
@@ -288,12 +313,7 @@ def test_a_rule_that_is_asked_about_alone_offers_the_same_fix():
         for words in (*fires, *[SMALL] * (rule.id == "R-M36")):
             others = tuple(other for other in CATALOG.rules if other is not rule)
             alone = judge(Catalog((rule,), CATALOG.base_jobs, others), job(words))
-            among_all = {j.rule: j.finding for j in judge(CATALOG, job(words))}[rule.id]
-            if among_all is None:  # another rule's fix solves it and gains more
-                continue
-            fix = fix_of(alone, rule.id)
-            assert fix.changes == among_all.fix.changes
-            assert fix.alternatives == among_all.fix.alternatives
+            assert fix_of(alone, rule.id) == fix_of(judge(CATALOG, job(words)), rule.id)
             seen += 1
     assert seen > 100
 

@@ -8,7 +8,7 @@ the ends of their interval.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
+from typing import Protocol, TypeVar, get_args
 
 from perf_doctor.estimate.constants import GIB
 from perf_doctor.estimate.efficiencies import CPU_ADAM_OVERLAP, CPU_ADAM_S
@@ -31,19 +31,33 @@ _TRAIN_TFLOP = 6.0 * 1e9 / 1e12  # TFLOP that 1e9 parameters take per token, for
 _SLOWEST = 0.2  # of the card's bf16 peak: a trainer that is slower has another problem
 
 
-def _of(name: str, get: Callable[[Job, MemoryEstimate], Value]) -> Getter:
-    """Return a getter over the estimate: Unknown without one, or where it fails."""
+class _Estimate(Protocol):
+    """What both estimates say when there is none."""
+
+    @property
+    def unknown(self) -> str | None: ...
+
+
+E = TypeVar("E", bound=_Estimate)
+
+
+def over(name: str, estimate: Callable[[Job], E], get: Callable[[Job, E], Value]) -> Getter:
+    """Return a getter over an estimate: Unknown without one, or where it fails."""
 
     def read(job: Job) -> Value:
-        memory = job.memory
-        if memory.unknown is not None:
-            return Unknown(name, memory.unknown)
+        found = estimate(job)
+        if found.unknown is not None:
+            return Unknown(name, found.unknown)
         try:
-            return get(job, memory)
+            return get(job, found)
         except Exception as error:  # the report is worth more than one fact
             return Unknown(name, f"the estimate failed ({type(error).__name__})")
 
     return read
+
+
+def _of(name: str, get: Callable[[Job, MemoryEstimate], Value]) -> Getter:
+    return over(name, lambda job: job.memory, get)
 
 
 def _no_card(name: str) -> Unknown:

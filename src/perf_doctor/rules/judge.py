@@ -55,9 +55,18 @@ def judge(catalog: Catalog, job: Job) -> tuple[Judgement, ...]:
     A rule that fails costs nobody the report: its verdict is needs-judgement, with the failure.
     """
     court = _Court(catalog, job)
-    judged = [court.judge_safely(rule) for rule in catalog.rules]
+    return tuple(court.judge_safely(rule) for rule in catalog.rules)
+
+
+def one_for_each_problem(
+    catalog: Catalog, judgements: Sequence[Judgement]
+) -> tuple[Judgement, ...]:
+    """Return the judgements with one finding for each problem.
+
+    To be asked when comments have been heard: what they suppress must not hide what it would solve.
+    """
     rules = {rule.id: rule for rule in catalog.rules}
-    return without_doubles(judged, lambda rule, changed: _severity(rules[rule], changed) >= 0)
+    return without_doubles(judgements, lambda rule, job: _severity(rules[rule], job) >= 0)
 
 
 def stopped_by(rules: Iterable[Rule], job: Job) -> tuple[str, ...]:

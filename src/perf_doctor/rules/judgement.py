@@ -39,7 +39,7 @@ class Cost:
 class Fix:
     """What to change: in words, as flags, and in other ways that would do too.
 
-    ``instead``: what other rules would change against the same problem, for less.
+    ``instead``: what other rules would change against the same problem.
     """
 
     text: str

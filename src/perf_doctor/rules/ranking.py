@@ -39,11 +39,12 @@ def without_doubles(
 ) -> tuple[Judgement, ...]:
     """Return the judgements with one finding for each problem.
 
-    Where the fix of a finding that gains more leaves another one nothing to say, both solve one
-    problem: the better one speaks and names the other. ``applies``
+    Where the fix of a finding leaves one that ranks behind it nothing to say, both solve one
+    problem: the first one speaks and names the other. A suppressed one hides no other. ``applies``
     tells whether a rule still finds something in a job.
     """
-    ranked = [f for f in findings(judgements) if f.effect is not None and _gain(f)]
+    spoken = [judgement for judgement in judgements if judgement.verdict != "suppressed"]
+    ranked = [f for f in findings(spoken) if f.effect is not None and _gain(f)]
     told: dict[str, str] = {}
     others: dict[str, list[Finding]] = {}
     for index, best in enumerate(ranked):
@@ -66,7 +67,7 @@ def _folded(
     judgement: Judgement, told: dict[str, str], others: dict[str, list[Finding]]
 ) -> Judgement:
     if judgement.rule in told:
-        why = f"the fix of {told[judgement.rule]} solves this and gains more"
+        why = f"the fix of {told[judgement.rule]} solves this too"
         return Judgement(judgement.rule, "not-applicable", lambda: why)
     finding = judgement.finding
     if finding is None or judgement.rule not in others:
@@ -75,7 +76,7 @@ def _folded(
     named = ", ".join(f"{other.rule} ({other.title})" for other in folded)
     fix = replace(
         finding.fix,
-        text=f"{finding.fix.text} Instead, for less: {named}.",
+        text=f"{finding.fix.text} Another way: {named}.",
         instead=tuple(other.fix.changes for other in folded),
     )
     return replace(judgement, finding=replace(finding, fix=fix))

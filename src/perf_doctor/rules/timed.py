@@ -10,25 +10,13 @@ from perf_doctor.estimate.gpu_split import Split, even_split
 from perf_doctor.estimate.parameters import Kind
 from perf_doctor.estimate.time import TimeEstimate
 from perf_doctor.rules.check import NUMBER, TEXT
-from perf_doctor.rules.estimated import Row, row
+from perf_doctor.rules.estimated import Row, over, row
 from perf_doctor.rules.functions import Value
 from perf_doctor.rules.job import Getter, Job
-from perf_doctor.shell.model import Unknown
 
 
 def _of(name: str, get: Callable[[Job, TimeEstimate], Value]) -> Getter:
-    """Return a getter over the estimate: Unknown without one, or where it fails."""
-
-    def read(job: Job) -> Value:
-        time = job.time
-        if time.unknown is not None:
-            return Unknown(name, time.unknown)
-        try:
-            return get(job, time)
-        except Exception as error:  # the report is worth more than one fact
-            return Unknown(name, f"the estimate failed ({type(error).__name__})")
-
-    return read
+    return over(name, lambda job: job.time, get)
 
 
 def _phase(name: str) -> Getter:
