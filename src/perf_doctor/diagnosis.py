@@ -77,7 +77,8 @@ class Diagnosis:
     ``job`` is what the rules were asked about. ``condition`` is None for the launch that bash
     reaches by default; ``variants`` holds the other launches of the script, each with its
     condition. ``notes`` tell how the script was read. ``redactor`` must see every text of the
-    script before it is printed. ``judge`` judges this launch with other settings as it was judged.
+    script before it is printed. ``texts`` holds the text of each file that was read, by its name in
+    places. ``judge`` judges this launch with other settings as it was judged.
     """
 
     script: str
@@ -88,6 +89,7 @@ class Diagnosis:
     judgements: tuple[Judgement, ...]
     notes: tuple[Note, ...]
     redactor: Redactor
+    texts: Mapping[str, str] = field(repr=False, compare=False)
     judge: Callable[[Job], tuple[Judgement, ...]] = field(repr=False, compare=False)
     variants: tuple[Diagnosis, ...] = ()
 
@@ -223,6 +225,7 @@ class Doctor:
                 [word.text for word in trainer.argv],
                 {**script.variables, **environment, **self.options.environment},
             ),
+            texts=script.texts,
             judge=judged,
         )
 

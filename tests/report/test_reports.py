@@ -11,8 +11,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from perf_doctor.diagnosis import Doctor, Options
-from perf_doctor.report.document import document, json_report
+from perf_doctor.report.document import document, render
 from perf_doctor.report.flags import changed_flags
+from perf_doctor.report.formats import Report
 from perf_doctor.report.markdown import MAX_CHARS, markdown_report
 from perf_doctor.report.notes import notes
 from perf_doctor.report.schema import REPORT_SCHEMA, published
@@ -68,7 +69,7 @@ def test_the_markdown_report_has_the_template_s_shape(script: str, doctor: Docto
 
 @pytest.mark.parametrize("script", EXAMPLES)
 def test_the_json_report_keeps_the_contract(script: str, doctor: Doctor) -> None:
-    report = json.loads(json_report([doctor.diagnose(script)]))
+    report = json.loads(render(Report((doctor.diagnose(script),))))
     jsonschema.validate(report, REPORT_SCHEMA)
     jsonschema.validate(report, published())
 
@@ -86,7 +87,7 @@ def test_formats_agree_on_rules_severities_and_lines(script: str, doctor: Doctor
 
 
 def test_several_reports_are_a_list(doctor: Doctor) -> None:
-    report = json.loads(json_report([doctor.diagnose(script) for script in EXAMPLES[:2]]))
+    report = json.loads(render(Report(tuple(map(doctor.diagnose, EXAMPLES[:2])))))
     assert [one["script"] for one in report["reports"]] == EXAMPLES[:2]
     assert set(report) == {"schema_version", "tool", "reports"}
 
@@ -126,7 +127,7 @@ def test_a_top_action_is_flags_where_a_fix_has_some_and_its_text_else(
 def test_the_published_schema_is_one_and_allows_more_but_not_less(doctor: Doctor) -> None:
     jsonschema.Draft202012Validator.check_schema(published())
     diagnoses = [doctor.diagnose(script) for script in EXAMPLES[:2]]
-    several = json.loads(json_report(diagnoses))
+    several = json.loads(render(Report(tuple(diagnoses))))
     jsonschema.validate(several, published())
     one = several["reports"][0]
     jsonschema.validate({**one, "added_later": 1}, published())

@@ -9,6 +9,7 @@ from typing import Final, NoReturn
 
 from perf_doctor._version import __version__
 from perf_doctor.inert import inert, shortened
+from perf_doctor.report.formats import FORMATS
 from perf_doctor.rules.severity import WORST_FIRST
 
 _MOST_GPUS: Final = 1_000_000
@@ -72,8 +73,14 @@ def diagnose_parser() -> Parser:
     add_surroundings(parser)
     add_lengths(parser)
     add_catalog(parser)
-    add_output(parser)
-    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
+    parser.add_argument(
+        "-o", "--output", action="append", default=[], type=path, metavar="[FORMAT=]FILE",
+        help="write the report to a file, in the format it names or ends with; repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--format", choices=tuple(FORMATS), metavar="FORMAT",
+        help="; ".join(f"{name}: {one.about}" for name, one in FORMATS.items()),
+    )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="show every finding, however many")
     parser.add_argument(
         "--fail-on", choices=(*WORST_FIRST, "never"), default="critical",

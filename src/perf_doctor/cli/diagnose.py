@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from perf_doctor.cli.output import complain, put
+from perf_doctor.cli.targets import targets
 from perf_doctor.diagnosis import Diagnosis, Doctor, Options
 from perf_doctor.plan.gpu import UnknownGpuError
 from perf_doctor.report.notes import notes, reading_notes
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace, command: str) -> int:
     diagnoses, failed = read_all(doctor, arguments.scripts)
     tell_notes(diagnoses)
     if diagnoses:
-        failed |= not write(_render(diagnoses, arguments, command), arguments)
+        failed |= not _written(diagnoses, arguments, command)
     if failed:
         return 2
     return int(command == "diagnose" and _fails(diagnoses, arguments.fail_on))
@@ -109,26 +110,31 @@ def tell_notes(diagnoses: Sequence[Diagnosis], *, verdicts: bool = True) -> None
             complain(f"{named}{note}")
 
 
-def _render(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, command: str) -> str:
+def _written(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, command: str) -> bool:
+    """Write the report wherever it is asked for; False, and told why, where that cannot be done."""
     if command == "show":
         from perf_doctor.report.show import show_report  # noqa: PLC0415 - only what is asked for
 
-        return "\n".join(map(show_report, diagnoses))
-    if arguments.format == "json":
-        from perf_doctor.report.document import json_report  # noqa: PLC0415
+        return write("\n".join(map(show_report, diagnoses)), arguments)
+    from perf_doctor.report.formats import Report, rendered  # noqa: PLC0415
 
-        return json_report(diagnoses)
-    from perf_doctor.report.markdown import markdown_report  # noqa: PLC0415
-
-    return "\n".join(markdown_report(one, everything=arguments.all) for one in diagnoses)
+    report = Report(tuple(diagnoses), arguments.all)
+    done = True
+    for target, name in targets(arguments):
+        done &= write_to(target, rendered(name, report), arguments)
+    return done
 
 
 def write(text: str, arguments: argparse.Namespace) -> bool:
     """Print the report or write it to the file; False when that cannot be done."""
-    if arguments.output is None:
+    return write_to(arguments.output, text, arguments)
+
+
+def write_to(target: str | None, text: str, arguments: argparse.Namespace) -> bool:
+    """Print a text, or write it to a file that is no script; False when that cannot be done."""
+    if target is None:
         put(text)
         return True
-    target = arguments.output
     if any(os.path.realpath(path) == os.path.realpath(target) for path in arguments.scripts):
         complain(f"{target}: is the script itself, which is never written")
         return False

@@ -20,6 +20,7 @@ from perf_doctor.launch.settings import Setting
 from perf_doctor.report.context import context_object
 from perf_doctor.report.fixes import all_fixes
 from perf_doctor.report.flags import value_text
+from perf_doctor.report.formats import Report
 from perf_doctor.report.top_action import NOTHING_TO_DO, top_action
 from perf_doctor.rules.effect import Effect
 from perf_doctor.rules.judgement import Finding, SettingRow
@@ -31,9 +32,9 @@ SCHEMA_VERSION: Final = "1"
 _TOOL: Final = {"name": "perf-doctor", "version": __version__}
 
 
-def json_report(diagnoses: Sequence[Diagnosis]) -> str:
+def render(report: Report) -> str:
     """Return the whole report on each script as JSON."""
-    return _together([document(diagnosis) for diagnosis in diagnoses])
+    return _together([document(diagnosis) for diagnosis in report.diagnoses])
 
 
 def json_estimate(diagnoses: Sequence[Diagnosis], *, explained: bool = False) -> str:

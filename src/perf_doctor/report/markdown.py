@@ -10,6 +10,7 @@ from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.inert import code, inert, plain_or_code, prose, shortened
 from perf_doctor.report.context import context_line
 from perf_doctor.report.flags import changed_flags, row_text
+from perf_doctor.report.formats import Report
 from perf_doctor.report.top_action import NOTHING_TO_DO, top_action
 from perf_doctor.rules.judgement import Finding, SettingRow
 from perf_doctor.rules.severity import WORST_FIRST
@@ -21,6 +22,11 @@ _SECTIONS: Final = (
     ("performance", "## 🚀 Performance findings"),
     ("memory", "## 💾 Memory findings"),
 )
+
+
+def render(report: Report) -> str:
+    """Return the reports on all scripts, one behind the other."""
+    return "\n".join(markdown_report(d, everything=report.everything) for d in report.diagnoses)
 
 
 def markdown_report(diagnosis: Diagnosis, *, everything: bool = False) -> str:

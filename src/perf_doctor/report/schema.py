@@ -46,7 +46,10 @@ ANY: Schema = {}
 INTERVAL = obj(low=NUMBER, expected=NUMBER, high=NUMBER)
 GIVEN_INTERVAL = obj(low=GIVEN, expected=GIVEN, high=GIVEN)
 FITS = null_or(one_of("yes", "no", "borderline"))
-ROW = obj(flag=FLAG, value=ANY, file=TEXT, line={"type": "integer"}, group=null_or(TEXT))
+ROW = obj(
+    flag=FLAG, value=ANY, file=TEXT, line={"type": "integer"}, column={"type": "integer"},
+    group=null_or(TEXT),
+)  # fmt: skip
 CHANGES: Schema = obj(set={"type": "object"}, unset=items(FLAG))
 CONTEXT = obj(
     model=null_or(TEXT),

@@ -12,13 +12,17 @@ from perf_doctor.rules.template import FlagChanges
 
 @frozen
 class SettingRow:
-    """An option as it stands in the script; a switch has the value True."""
+    """An option as it stands in the script; a switch has the value True.
+
+    ``line`` and ``column`` are where its first word begins, from 1.
+    """
 
     flag: str
     value: object
     file: str
     line: int
     group: str | None
+    column: int = 1
 
 
 @frozen

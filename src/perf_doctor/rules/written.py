@@ -17,7 +17,7 @@ Rows = Callable[[Job], tuple[SettingRow, ...]]
 
 def _row(words: tuple[Word, ...], flag: str, value: object) -> SettingRow:
     place = words[0].place
-    return SettingRow(flag, value, place.file, place.line, words[0].group)
+    return SettingRow(flag, value, place.file, place.line, words[0].group, place.column)
 
 
 def setting_row(setting: Setting) -> SettingRow:
@@ -62,10 +62,7 @@ def newer_flags(job: Job) -> Value:
 
 def word_rows(words: Callable[[Job], Iterable[Word]]) -> Rows:
     """Return a getter of the rows of single words."""
-    return lambda job: tuple(
-        SettingRow(word.text, True, word.place.file, word.place.line, word.group)
-        for word in words(job)
-    )
+    return lambda job: tuple(_row((word,), word.text, True) for word in words(job))
 
 
 def _lost(kind: str) -> Callable[[Job], list[tuple[Setting, Setting]]]:
@@ -161,7 +158,8 @@ def newer_rows(job: Job) -> tuple[SettingRow, ...]:
 def array_rows(job: Job) -> tuple[SettingRow, ...]:
     """Return where each array of flags that is never passed is set."""
     return tuple(
-        SettingRow(name, None, place.file, place.line, name) for name, place in job.unpassed.items()
+        SettingRow(name, None, place.file, place.line, name, place.column)
+        for name, place in job.unpassed.items()
     )
 
 

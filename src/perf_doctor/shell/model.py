@@ -116,13 +116,19 @@ class Run:
 class Script:
     """A script, read: the default way first, then the others, and every file that was opened.
 
-    ``header`` is the leading comment block. ``variables`` holds the known scalars at the end of
-    every way, for masking the secret ones. ``comments`` are those of all the files.
+    ``texts`` holds those files' text by the name they go by in places. ``header`` is the leading
+    comment block. ``variables`` holds the known scalars at the end of every way, for masking the
+    secret ones. ``comments`` are those of all the files.
     """
 
     path: str
     runs: tuple[Run, ...]
-    files: tuple[str, ...]
+    texts: Mapping[str, str]
     header: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
     comments: tuple[Comment, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that were opened."""
+        return tuple(self.texts)

@@ -68,9 +68,8 @@ def read_script(
     reading = _Reading(path, source, files, surroundings, find_program, from_stdin=text is not None)
     runs = reading.all_runs()
     comments = [comment for opened in files.opened.values() for comment in opened.comments]
-    return Script(
-        path, tuple(runs), tuple(files.opened), source.header(), reading.variables, tuple(comments)
-    )
+    texts = {name: opened.text for name, opened in files.opened.items()}
+    return Script(path, tuple(runs), texts, source.header(), reading.variables, tuple(comments))
 
 
 class _Reading:

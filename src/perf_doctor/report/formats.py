@@ -1,0 +1,56 @@
+"""The formats of a report by name; each is made by a module that is imported when it is asked for.
+
+Such a module has one function ``render(report: Report) -> str``, whose text is inert: nothing a
+script says can format it, end it early or reach a terminal as more than text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from perf_doctor.frozen import frozen
+
+if TYPE_CHECKING:  # the arguments need the names alone
+    from perf_doctor.diagnosis import Diagnosis
+
+
+@frozen
+class Report:
+    """What is to be shown, and how: the diagnoses of one or several scripts.
+
+    ``everything``: every finding, however many.
+    """
+
+    diagnoses: tuple[Diagnosis, ...]
+    everything: bool = False
+
+
+class Format(NamedTuple):
+    """A format: what it is for, its module in this room, and the ends of names of its files."""
+
+    about: str
+    module: str
+    suffixes: tuple[str, ...] = ()
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "markdown": Format("the report", "markdown", (".md",)),
+    "json": Format("everything, for programs", "document", (".json",)),
+    "agent": Format("few words, for coding agents", "agent"),
+}
+
+
+def format_of(file: str) -> str | None:
+    """Return the format that a file of this name holds; None where the name does not tell."""
+    ends = [(end, name) for name, one in FORMATS.items() for end in one.suffixes]
+    ends.sort(key=lambda row: -len(row[0]))
+    return next((name for end, name in ends if file.lower().endswith(end)), None)
+
+
+def rendered(name: str, report: Report) -> str:
+    """Return the report in a format of ``FORMATS``."""
+    module = import_module(f"perf_doctor.report.{FORMATS[name].module}")
+    render: Callable[[Report], str] = module.render
+    return render(report)
