@@ -39,6 +39,9 @@ FORMATS: Final[Mapping[str, Format]] = {
     "markdown": Format("the report", "markdown", (".md",)),
     "json": Format("everything, for programs", "document", (".json",)),
     "agent": Format("few words, for coding agents", "agent"),
+    "sarif": Format("for code scanning", "sarif", (".sarif",)),
+    "github": Format("annotations of a GitHub workflow", "github"),
+    "junit": Format("test results for CI servers", "junit", (".xml",)),
 }
 
 

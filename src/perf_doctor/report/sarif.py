@@ -1,0 +1,154 @@
+"""SARIF 2.1.0, for code scanning (docs.oasis-open.org/sarif/sarif/v2.1.0).
+
+A fingerprint is made of the rule, the flags and their arrays, and not of lines: a finding stays
+the same one when the script grows above it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from os.path import isabs, relpath
+from typing import Any, Final
+
+from perf_doctor._version import __version__
+from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.inert import inert
+from perf_doctor.report.flags import changed_flags
+from perf_doctor.report.formats import Report
+from perf_doctor.rules.judgement import Finding, SettingRow
+
+SCHEMA: Final = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+LEVELS: Final[Mapping[str, str]] = {"critical": "error", "warn": "warning", "info": "note"}
+FINGERPRINT: Final = "perfDoctor/v1"
+_UNRESERVED: Final = frozenset(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
+)
+
+Object = dict[str, Any]
+
+
+def render(report: Report) -> str:
+    """Return one run with the results of all scripts; suppressed findings say so."""
+    found = [
+        (diagnosis, finding, finding in suppressed)
+        for diagnosis in report.diagnoses
+        for suppressed in [diagnosis.suppressed]
+        for finding in (*diagnosis.findings, *suppressed)
+    ]
+    rules = _rules([finding for _, finding, _ in found])
+    index = {rule["id"]: number for number, rule in enumerate(rules)}
+    driver = {
+        "name": "perf-doctor",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": rules,
+    }
+    results = [
+        _result(diagnosis, finding, index[finding.rule], suppressed=suppressed)
+        for diagnosis, finding, suppressed in found
+    ]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rules(findings: Sequence[Finding]) -> list[Object]:
+    """Return each rule that has a result once, by id; what differs by job is in the results."""
+    first = {finding.rule: finding for finding in reversed(findings)}
+    return [
+        {
+            "id": name,
+            "shortDescription": {"text": first[name].title},
+            "help": {
+                "text": f"perf-doctor rules show {name}",
+                "markdown": f"**{first[name].title}**\n\nSkip if: {first[name].skip_if}\n\n"
+                f"`perf-doctor rules show {name}` prints the rule.",
+            },
+            "properties": {"tags": [first[name].category]},
+        }
+        for name in sorted(first)
+    ]
+
+
+def _result(diagnosis: Diagnosis, finding: Finding, index: int, *, suppressed: bool) -> Object:
+    flags = changed_flags(finding.fix.changes)
+    fix = f"Fix: `{flags}` — {finding.fix.text}" if flags else f"Fix: {finding.fix.text}"
+    result: Object = {
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": LEVELS[finding.severity],
+        "message": {"text": _clean(diagnosis, f"{finding.title}. {finding.cost.text} {fix}")},
+        "locations": [_location(diagnosis, finding)],
+        "partialFingerprints": {FINGERPRINT: _fingerprint(diagnosis, finding)},
+    }
+    fixes = list(_fixes(diagnosis, finding))
+    return {
+        **result,
+        **({"fixes": fixes} if fixes else {}),
+        **({"suppressions": [{"kind": "inSource"}]} if suppressed else {}),
+    }
+
+
+def _location(diagnosis: Diagnosis, finding: Finding) -> Object:
+    row = finding.setting[0] if finding.setting else None
+    region = {"startLine": 1} if row is None else _begin(row)
+    file = diagnosis.script if row is None else row.file
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(diagnosis, file)}, "region": region}
+    }
+
+
+def _begin(row: SettingRow) -> Object:
+    return {"startLine": row.line, "startColumn": row.column}
+
+
+def _fingerprint(diagnosis: Diagnosis, finding: Finding) -> str:
+    settings = sorted(f"{row.flag}\0{row.group or ''}" for row in finding.setting)
+    parts = [finding.rule, _uri(diagnosis, diagnosis.script), *settings]
+    return sha256("\n".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _fixes(diagnosis: Diagnosis, finding: Finding) -> Iterator[Object]:
+    """Yield the fix as an edit where it is one value that stands in the script as a word."""
+    changes = finding.fix.changes
+    if changes.unset or len(changes.set) != 1:
+        return
+    [(flag, value)] = changes.set.items()
+    row = next((row for row in finding.setting if row.flag == flag), None)
+    if row is None or row.file != diagnosis.script or not isinstance(value, str):
+        return
+    lines = diagnosis.texts.get(row.file, "").splitlines()
+    line = lines[row.line - 1] if row.line <= len(lines) else ""
+    old = f"{flag} {row.value}"
+    rest = line[row.column - 1 :]
+    if not rest.startswith(old) or rest[len(old) :][:1] not in ("", " ", ")"):
+        return
+    begin = row.column + len(flag) + 1
+    region = {
+        "startLine": row.line, "startColumn": begin,
+        "endLine": row.line, "endColumn": row.column + len(old),
+    }  # fmt: skip
+    replacement = {"deletedRegion": region, "insertedContent": {"text": value}}
+    change = {
+        "artifactLocation": {"uri": _uri(diagnosis, row.file)},
+        "replacements": [replacement],
+    }
+    yield {
+        "description": {"text": _clean(diagnosis, changed_flags(changes))},
+        "artifactChanges": [change],
+    }
+
+
+def _uri(diagnosis: Diagnosis, file: str) -> str:
+    """Return a path as a relative reference; one that lies elsewhere stays absolute."""
+    near = relpath(file) if isabs(file) else file
+    path = file if near.startswith("..") else near
+    shown = diagnosis.redactor.redact(path).replace("\\", "/").encode("utf-8", "surrogateescape")
+    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in shown)
+
+
+def _clean(diagnosis: Diagnosis, text: str) -> str:
+    return inert(diagnosis.redactor.redact(text))
