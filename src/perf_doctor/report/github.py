@@ -22,17 +22,20 @@ LEVELS: Final[Mapping[str, str]] = {"critical": "error", "warn": "warning", "inf
 def render(report: Report) -> str:
     """Return a workflow command for each finding; nothing where there is none."""
     return "".join(
-        f"{diagnosis.redactor.redact(_annotation(diagnosis, finding))}\n"
+        f"{_annotation(diagnosis, finding)}\n"
         for diagnosis in report.diagnoses
         for finding in diagnosis.findings
     )
 
 
 def _annotation(diagnosis: Diagnosis, finding: Finding) -> str:
-    properties = ",".join(f"{name}={_property(text)}" for name, text in _where(diagnosis, finding))
+    properties = ",".join(
+        f"{name}={_property(diagnosis, text)}" for name, text in _where(diagnosis, finding)
+    )
     flags = changed_flags(finding.fix.changes)
     fix = f"Fix: {flags} — {finding.fix.text}" if flags else f"Fix: {finding.fix.text}"
-    return f"::{LEVELS[finding.severity]} {properties}::{_data(f'{finding.cost.text} {fix}')}"
+    message = _data(diagnosis, f"{finding.cost.text} {fix}")
+    return f"::{LEVELS[finding.severity]} {properties}::{message}"
 
 
 def _where(diagnosis: Diagnosis, finding: Finding) -> Iterator[tuple[str, str]]:
@@ -44,9 +47,10 @@ def _where(diagnosis: Diagnosis, finding: Finding) -> Iterator[tuple[str, str]]:
     yield "title", f"{finding.rule} — {finding.title}"
 
 
-def _data(text: str) -> str:
-    return inert(text).replace("%", "%25")
+def _data(diagnosis: Diagnosis, text: str) -> str:
+    """Return text escaped; secrets go first, as an escaped one would not be known again."""
+    return inert(diagnosis.redactor.redact(text)).replace("%", "%25")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _property(diagnosis: Diagnosis, text: str) -> str:
+    return _data(diagnosis, text).replace(":", "%3A").replace(",", "%2C")

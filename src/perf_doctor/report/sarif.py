@@ -7,17 +7,22 @@ the same one when the script grows above it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from os.path import isabs, relpath
+from os import sep
+from os.path import normpath, relpath
 from typing import Any, Final
 
 from perf_doctor._version import __version__
 from perf_doctor.diagnosis import Diagnosis
-from perf_doctor.inert import inert
+from perf_doctor.inert import inert, prose
 from perf_doctor.report.flags import changed_flags
 from perf_doctor.report.formats import Report
 from perf_doctor.rules.judgement import Finding, SettingRow
+from perf_doctor.rules.load import load_rules
+from perf_doctor.rules.model import Rule
+from perf_doctor.rules.template import Template
 
 SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -39,7 +44,7 @@ def render(report: Report) -> str:
         for suppressed in [diagnosis.suppressed]
         for finding in (*diagnosis.findings, *suppressed)
     ]
-    rules = _rules([finding for _, finding, _ in found])
+    rules = _rules([(diagnosis, finding) for diagnosis, finding, _ in found])
     index = {rule["id"]: number for number, rule in enumerate(rules)}
     driver = {
         "name": "perf-doctor",
@@ -55,22 +60,57 @@ def render(report: Report) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
-def _rules(findings: Sequence[Finding]) -> list[Object]:
+def _rules(found: Sequence[tuple[Diagnosis, Finding]]) -> list[Object]:
     """Return each rule that has a result once, by id; what differs by job is in the results."""
-    first = {finding.rule: finding for finding in reversed(findings)}
+    known = {rule.id: rule for rule in load_rules().rules}
+    first = {finding.rule: (diagnosis, finding) for diagnosis, finding in reversed(found)}
     return [
-        {
-            "id": name,
-            "shortDescription": {"text": first[name].title},
-            "help": {
-                "text": f"perf-doctor rules show {name}",
-                "markdown": f"**{first[name].title}**\n\nSkip if: {first[name].skip_if}\n\n"
-                f"`perf-doctor rules show {name}` prints the rule.",
-            },
-            "properties": {"tags": [first[name].category]},
-        }
+        _rule(known[name]) if name in known else _unknown_rule(*first[name])
         for name in sorted(first)
     ]
+
+
+def _rule(rule: Rule) -> Object:
+    """Return a rule of the catalog; its usual level is the worst that it reports."""
+    told = (("Why", rule.why), ("Fix", _unfilled(rule.fix)), ("Skip if", rule.skip_when))
+    return {
+        **_head(rule.id, rule.title),
+        "fullDescription": {"text": rule.why},
+        "help": _help(rule.id, told),
+        "defaultConfiguration": {"level": LEVELS[rule.severity[-1]]},
+        "properties": {"tags": [rule.category]},
+    }
+
+
+def _unknown_rule(diagnosis: Diagnosis, finding: Finding) -> Object:
+    """Return a rule of the user's, of which the finding tells all that is known here."""
+    title, skip_if = _clean(diagnosis, finding.title), _clean(diagnosis, finding.skip_if)
+    return {
+        **_head(finding.rule, title),
+        "fullDescription": {"text": title},
+        "help": _help(finding.rule, [("Skip if", skip_if)]),
+        "defaultConfiguration": {"level": LEVELS[finding.severity]},
+        "properties": {"tags": [finding.category]},
+    }
+
+
+def _head(name: str, title: str) -> Object:
+    words = re.findall("[A-Za-z0-9]+", title)
+    camel = "".join(word[0].upper() + word[1:] for word in words)
+    return {"id": name, "name": camel or name, "shortDescription": {"text": title}}
+
+
+def _help(name: str, told: Sequence[tuple[str, str]]) -> Object:
+    more = f"`perf-doctor rules show {name}` prints the rule."
+    return {
+        "text": "\n\n".join([*(f"{head}: {text}" for head, text in told), more]),
+        "markdown": "\n\n".join([*(f"**{head}:** {prose(text)}" for head, text in told), more]),
+    }
+
+
+def _unfilled(fix: Template) -> str:
+    """Return the prose of a fix without the values of a job."""
+    return "".join(part if isinstance(part, str) else "…" for part in fix.parts)
 
 
 def _result(diagnosis: Diagnosis, finding: Finding, index: int, *, suppressed: bool) -> Object:
@@ -112,7 +152,10 @@ def _fingerprint(diagnosis: Diagnosis, finding: Finding) -> str:
 
 
 def _fixes(diagnosis: Diagnosis, finding: Finding) -> Iterator[Object]:
-    """Yield the fix as an edit where it is one value that stands in the script as a word."""
+    """Yield the fix as an edit where it is one value that stands in the script as a word.
+
+    A value that the shell or the redactor would have otherwise is none to write into a script.
+    """
     changes = finding.fix.changes
     if changes.unset or len(changes.set) != 1:
         return
@@ -120,7 +163,10 @@ def _fixes(diagnosis: Diagnosis, finding: Finding) -> Iterator[Object]:
     row = next((row for row in finding.setting if row.flag == flag), None)
     if row is None or row.file != diagnosis.script or not isinstance(value, str):
         return
-    lines = diagnosis.texts.get(row.file, "").splitlines()
+    shown = changed_flags(changes)
+    if shown != f"{flag} {value}" or " " in value or diagnosis.redactor.redact(shown) != shown:
+        return
+    lines = diagnosis.texts.get(row.file, "").split("\n")  # as places count them
     line = lines[row.line - 1] if row.line <= len(lines) else ""
     old = f"{flag} {row.value}"
     rest = line[row.column - 1 :]
@@ -137,18 +183,19 @@ def _fixes(diagnosis: Diagnosis, finding: Finding) -> Iterator[Object]:
         "replacements": [replacement],
     }
     yield {
-        "description": {"text": _clean(diagnosis, changed_flags(changes))},
+        "description": {"text": _clean(diagnosis, shown)},
         "artifactChanges": [change],
     }
 
 
 def _uri(diagnosis: Diagnosis, file: str) -> str:
-    """Return a path as a relative reference; one that lies elsewhere stays absolute."""
-    near = relpath(file) if isabs(file) else file
-    path = file if near.startswith("..") else near
-    shown = diagnosis.redactor.redact(path).replace("\\", "/").encode("utf-8", "surrogateescape")
+    """Return a path as seen from the working folder; one that lies elsewhere stays as it is."""
+    near = relpath(file)
+    path = normpath(file) if near.split(sep)[0] == ".." else near
+    shown = diagnosis.redactor.redact(path).replace(sep, "/").encode("utf-8", "surrogateescape")
     return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in shown)
 
 
 def _clean(diagnosis: Diagnosis, text: str) -> str:
-    return inert(diagnosis.redactor.redact(text))
+    """Return text without a secret, and without the ``[text](target)`` that SARIF links by."""
+    return inert(diagnosis.redactor.redact(text)).replace("](", "] (")
