@@ -10,6 +10,8 @@ import re
 from typing import Final
 
 MAX_SHOWN_CHARS: Final = 160
+CUT: Final = "…"
+"""What stands where a text was shortened."""
 
 _MARKUP = re.compile(r"([\\<\[\]*`]|(?<![^\W_])_|_(?![^\W_])|~(?=~))")
 """What begins markup inside a line; an underscore between letters does not."""
@@ -42,7 +44,7 @@ def shortened(text: str, limit: int = MAX_SHOWN_CHARS) -> str:
     if len(text) <= limit:
         return text
     half = (limit - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"
+    return f"{text[:half]}{CUT}{text[-half:]}"
 
 
 def code(text: str) -> str:

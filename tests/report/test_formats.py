@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from perf_doctor.cli import main
-from perf_doctor.report.formats import FORMATS, format_of
+from perf_doctor.diagnosis import Doctor
+from perf_doctor.report.formats import FORMATS, Report, format_of, rendered
 
 PROJECT = Path(__file__).parent.parent.parent
 SCRIPT = "examples/scripts/training/text/run-qwen3-14B-8xgpu.sh"
@@ -97,3 +98,51 @@ def test_text_of_a_script_cannot_leave_its_marks(tmp_path: Path, capsys: Capture
     assert all(line.count("</data>") == line.count("<data>") <= 1 for line in lines)
     quoted = [line for line in lines if "rm -rf" in line]
     assert quoted
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_format_passes_a_control_character_on(name: str, tmp_path: Path) -> None:
+    script = tmp_path / "run,a:b\n::error::x.sh"
+    script.write_text(
+        "ray job submit -- python3 -m relax.entrypoints.train --colocate"
+        " $'--no-such\\n::error::forged %0A::error:: <failure/> ]]> \\x1b[31m'\n"
+    )
+    text = rendered(name, Report((Doctor().diagnose(str(script)),)))
+    assert "forged" in text
+    assert all(char.isprintable() or char == "\n" for char in text)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("secret", ["k9Zq" + "ab12" * 60, "a<b>%:,cdef9", "ab12._cd\tef34"])
+def test_no_format_tells_a_part_of_a_secret(name: str, secret: str, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(
+        "ray job submit -- python3 -m relax.entrypoints.train --colocate"
+        f" --wandb-key '{secret}' --wandb-key 'x{secret}' '--no-such-{secret}' 1\n"
+    )
+    text = rendered(name, Report((Doctor().diagnose(str(script)),)))
+    assert "REDACTED" in text
+    for part in (secret[:6], secret[-6:], "cdef9", "ef34", "ab12ab12"):
+        assert part not in text
+
+
+def test_the_figures_that_were_compared_are_never_cut() -> None:
+    for path in sorted((PROJECT / "examples/scripts/training").rglob("*.sh")):
+        diagnosis = Doctor().diagnose(str(path))
+        text = rendered("agent", Report((diagnosis,), everything=True))
+        for finding in diagnosis.findings:
+            compared = "" if finding.effect is None else str(finding.effect)
+            assert compared not in finding.cost.text or compared in text
+
+
+@pytest.mark.parametrize("target", ["htm=x.html", "sariff=a", "json="])
+def test_a_format_that_does_not_exist_is_told_and_writes_nothing(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    script = Path(SCRIPT).resolve()
+    monkeypatch.chdir(tmp_path)
+    assert main([str(script), "-o", target]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "FORMAT=FILE with one of markdown, json" in told
+    assert not list(tmp_path.iterdir())

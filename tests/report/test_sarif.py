@@ -191,3 +191,56 @@ def test_a_script_can_put_no_link_into_a_message(tmp_path: Path) -> None:
     messages = [result["message"]["text"] for result in run_of(diagnosis)["results"]]
     assert any("evil.example" in message for message in messages)
     assert not any("](" in message for message in messages)
+
+
+@pytest.fixture(scope="module")
+def diagnoses() -> tuple[Diagnosis, ...]:
+    doctor = Doctor()
+    scripts = sorted((PROJECT / EXAMPLES).rglob("*.sh"))
+    return tuple(doctor.diagnose(str(script)) for script in scripts)
+
+
+def test_sarif_has_a_result_for_each_finding(diagnoses: tuple[Diagnosis, ...]) -> None:
+    run = run_of(*diagnoses)
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert rules == sorted(set(rules))
+    told = [(result["ruleId"], result["level"]) for result in run["results"]]
+    level = {"critical": "error", "warn": "warning", "info": "note"}
+    assert told == [(f.rule, level[f.severity]) for d in diagnoses for f in d.findings]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        assert result["message"]["text"]
+        place = result["locations"][0]["physicalLocation"]
+        assert place["region"]["startLine"] >= 1
+        assert re.fullmatch(r"[\w./~%-]+", place["artifactLocation"]["uri"])
+        assert re.fullmatch("[0-9a-f]{64}", result["partialFingerprints"]["perfDoctor/v1"])
+
+
+def test_a_sarif_edit_replaces_exactly_the_old_value(diagnoses: tuple[Diagnosis, ...]) -> None:
+    edits = 0
+    for diagnosis in diagnoses:
+        lines = diagnosis.texts[diagnosis.script].splitlines()
+        for finding, result in zip(diagnosis.findings, run_of(diagnosis)["results"], strict=True):
+            for fix in result.get("fixes", ()):
+                edits += 1
+                [replacement] = fix["artifactChanges"][0]["replacements"]
+                region = replacement["deletedRegion"]
+                line = lines[region["startLine"] - 1]
+                old = line[region["startColumn"] - 1 : region["endColumn"] - 1]
+                [(flag, new)] = finding.fix.changes.set.items()
+                [row] = [row for row in finding.setting if row.flag == flag]
+                assert (old, replacement["insertedContent"]["text"]) == (str(row.value), new)
+                assert line[: region["startColumn"] - 1].endswith(f"{flag} ")
+    assert edits
+
+
+def test_a_suppressed_finding_says_so(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(
+        "ARGS=(\n  # perf-doctor: ignore[R-C01] known\n  --no-such-flag 1\n)\n"
+        'ray job submit -- python3 -m relax.entrypoints.train --colocate "${ARGS[@]}"\n'
+    )
+    results = run_of(Doctor().diagnose(str(script)))["results"]
+    [hidden] = [result for result in results if result["ruleId"] == "R-C01"]
+    assert hidden["suppressions"] == [{"kind": "inSource"}]
+    assert all("suppressions" not in result for result in results if result is not hidden)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
+from perf_doctor.inert import CUT, inert, prose
+
 REDACTED = "${REDACTED}"
 # Shorter texts would be found inside ordinary words: they are masked where they stand only.
 _SHORTEST = 6
@@ -183,23 +185,43 @@ class Redactor:
     def _learn(self, text: str) -> None:
         """Remember a secret; words that start with ``--``, numbers and the like are none."""
         if len(text) >= _SHORTEST and _is_secret_value(text):
-            self._known.add(text)
+            # a report may have made it visible, or literal in markdown, before it comes here
+            self._known |= {text, inert(text), prose(text)}
 
     def _learn_named(self, text: str) -> None:
         """Remember what a text, a JSON value for one, gives to names that say secret."""
         for _, _, secret in _named_values(text):
             self._learn(secret)
+        for credential in _patterns()[0].finditer(text):
+            self._learn(credential.group())
 
     def redact(self, text: str) -> str:
         """Return ``text`` with every secret written ``${REDACTED}``; all else stays as it is."""
         for secret in self._order:
             if secret in text:
                 text = text.replace(secret, REDACTED)
+        if self._order and CUT in text:
+            text = CUT.join(self._without_ends(text.split(CUT)))
         if len(text) >= _HEX_DIGITS:
             text = _hexadecimal().sub(REDACTED, text)
         if not any(hint in text for hint in _HINTS):
             return text
         return _mask_named(_patterns()[0].sub(REDACTED, text))
+
+    def _without_ends(self, pieces: list[str]) -> Iterator[str]:
+        """Yield the pieces of a text that was cut, without what is left of a secret at a cut."""
+        last = len(pieces) - 1
+        for index, piece in enumerate(pieces):
+            begin, end = 0, len(piece)
+            for secret in self._order:
+                sizes = range(min(len(secret), len(piece)), _SHORTEST - 1, -1)
+                if index < last:
+                    left = next((n for n in sizes if piece.endswith(secret[:n])), 0)
+                    end = min(end, len(piece) - left)
+                if index > 0:
+                    begin = max(begin, next((n for n in sizes if piece.startswith(secret[-n:])), 0))
+            head, tail = REDACTED * (begin > 0), REDACTED * (end < len(piece))
+            yield f"{head}{piece[begin : max(begin, end)]}{tail}"
 
     def redact_words(self, words: Iterable[str]) -> list[str]:
         """Return the words of a command with the secrets masked, each as a whole word.

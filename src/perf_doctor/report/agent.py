@@ -9,10 +9,11 @@ from typing import Final
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.memory import verdict_line
 from perf_doctor.estimate.time_text import step_line
-from perf_doctor.inert import inert, shortened
+from perf_doctor.inert import shortened
 from perf_doctor.report.context import context_line
 from perf_doctor.report.flags import changed_flags, row_text
 from perf_doctor.report.formats import Report
+from perf_doctor.report.plain import plain
 from perf_doctor.report.top_action import NOTHING_TO_DO, top_action
 from perf_doctor.rules.judgement import Finding
 from perf_doctor.rules.severity import WORST_FIRST
@@ -36,8 +37,8 @@ def _one(diagnosis: Diagnosis, *, everything: bool) -> str:
     counts = ", ".join(f"{diagnosis.count(severity)} {severity}" for severity in WORST_FIRST)
     action = top_action(diagnosis)
     lines = [
-        f"script: {_data(diagnosis.script)}",
-        f"context: {_data(context_line(diagnosis.plan))}",
+        f"script: {_data(diagnosis, diagnosis.script)}",
+        f"context: {_data(diagnosis, context_line(diagnosis.plan))}",
         verdict_line(diagnosis.memory),
         step_line(diagnosis.time),
         f"findings: {counts}; {len(diagnosis.suppressed)} suppressed",
@@ -45,7 +46,7 @@ def _one(diagnosis: Diagnosis, *, everything: bool) -> str:
         f"top action: {NOTHING_TO_DO if action is None else action}",
         *_next(diagnosis, len(findings) - len(shown)),
     ]
-    return "".join(f"{inert(diagnosis.redactor.redact(line))}\n" for line in lines)
+    return "".join(f"{plain(diagnosis, line)}\n" for line in lines)
 
 
 def _finding(diagnosis: Diagnosis, finding: Finding) -> Iterator[str]:
@@ -56,14 +57,25 @@ def _finding(diagnosis: Diagnosis, finding: Finding) -> Iterator[str]:
             f"{shortened(row_text(row, diagnosis.redactor), _MAX_SETTING_CHARS)} (line {row.line})"
             for row in finding.setting[:_MAX_ROWS]
         )
-        yield f"  at {_data(rows)}"
-    yield f"  cost: {shortened(finding.cost.text, _MAX_COST_CHARS)}"
+        yield f"  at {_data(diagnosis, rows)}"
+    yield f"  cost: {_cost(diagnosis, finding)}"
     yield f"  fix: {changed_flags(finding.fix.changes) or finding.fix.text}"
 
 
-def _data(text: str) -> str:
+def _cost(diagnosis: Diagnosis, finding: Finding) -> str:
+    """Return the cost, shortened where it is long; the two figures that were compared stay."""
+    text = plain(diagnosis, finding.cost.text)
+    compared = "" if finding.effect is None else str(finding.effect)
+    if len(text) <= _MAX_COST_CHARS or not compared or compared not in text:
+        return shortened(text, _MAX_COST_CHARS)
+    before = text.partition(compared)[0].rstrip()
+    return f"{shortened(before, _MAX_COST_CHARS - len(compared))} {compared}"
+
+
+def _data(diagnosis: Diagnosis, text: str) -> str:
     """Return text of a script between marks that it cannot hold itself."""
-    return f"<data>{text.replace('<', '‹').replace('>', '›')}</data>"
+    shown = plain(diagnosis, text)
+    return f"<data>{shown.replace('<', '‹').replace('>', '›')}</data>"
 
 
 def _next(diagnosis: Diagnosis, more: int) -> Iterator[str]:

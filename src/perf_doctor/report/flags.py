@@ -6,7 +6,7 @@ import json
 import shlex
 
 from perf_doctor.launch.secrets import Redactor
-from perf_doctor.rules.judgement import SettingRow
+from perf_doctor.rules.judgement import Fix, SettingRow
 from perf_doctor.rules.template import FlagChanges
 
 
@@ -40,6 +40,12 @@ def changed_flags(changes: FlagChanges) -> str:
     if changes.unset:
         parts.append(f"remove {' '.join(changes.unset)}")
     return ", ".join(parts)
+
+
+def fix_text(fix: Fix) -> str:
+    """Return the flags to copy and what is said of them; words that hold the flags stand alone."""
+    flags = changed_flags(fix.changes)
+    return f"{flags} — {fix.text}" if flags and flags not in fix.text else fix.text
 
 
 def _quoted(value: str) -> str:

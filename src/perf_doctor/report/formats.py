@@ -47,9 +47,8 @@ FORMATS: Final[Mapping[str, Format]] = {
 
 def format_of(file: str) -> str | None:
     """Return the format that a file of this name holds; None where the name does not tell."""
-    ends = [(end, name) for name, one in FORMATS.items() for end in one.suffixes]
-    ends.sort(key=lambda row: -len(row[0]))
-    return next((name for end, name in ends if file.lower().endswith(end)), None)
+    lower = file.lower()
+    return next((name for name, one in FORMATS.items() if lower.endswith(one.suffixes)), None)
 
 
 def rendered(name: str, report: Report) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from perf_doctor.diagnosis import Diagnosis
-from perf_doctor.inert import inert
-from perf_doctor.report.flags import changed_flags
+from perf_doctor.report.flags import fix_text
 from perf_doctor.report.formats import Report
+from perf_doctor.report.plain import plain
 from perf_doctor.rules.judgement import Finding
 
 LEVELS: Final[Mapping[str, str]] = {"critical": "error", "warn": "warning", "info": "notice"}
@@ -32,9 +32,7 @@ def _annotation(diagnosis: Diagnosis, finding: Finding) -> str:
     properties = ",".join(
         f"{name}={_property(diagnosis, text)}" for name, text in _where(diagnosis, finding)
     )
-    flags = changed_flags(finding.fix.changes)
-    fix = f"Fix: {flags} — {finding.fix.text}" if flags else f"Fix: {finding.fix.text}"
-    message = _data(diagnosis, f"{finding.cost.text} {fix}")
+    message = _data(diagnosis, f"{finding.cost.text} Fix: {fix_text(finding.fix)}")
     return f"::{LEVELS[finding.severity]} {properties}::{message}"
 
 
@@ -48,8 +46,7 @@ def _where(diagnosis: Diagnosis, finding: Finding) -> Iterator[tuple[str, str]]:
 
 
 def _data(diagnosis: Diagnosis, text: str) -> str:
-    """Return text escaped; secrets go first, as an escaped one would not be known again."""
-    return inert(diagnosis.redactor.redact(text)).replace("%", "%25")
+    return plain(diagnosis, text).replace("%", "%25")
 
 
 def _property(diagnosis: Diagnosis, text: str) -> str:

@@ -1,4 +1,7 @@
-"""Test results, as CI servers show them: a suite for each script, a case for each finding."""
+"""Test results, as CI servers show them: a suite for each script, a case for each finding.
+
+XML has no character for most control characters; plain text has none of them left.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from perf_doctor.diagnosis import Diagnosis
-from perf_doctor.inert import inert
-from perf_doctor.report.flags import changed_flags
+from perf_doctor.report.flags import fix_text
 from perf_doctor.report.formats import Report
+from perf_doctor.report.plain import plain
 from perf_doctor.rules.judgement import Finding
 
 _DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -36,15 +39,14 @@ def _suite(diagnosis: Diagnosis) -> str:
 
 def _case(diagnosis: Diagnosis, finding: Finding, script: str) -> str:
     title = _attribute(diagnosis, f"{finding.rule} — {finding.title}")
-    flags = changed_flags(finding.fix.changes)
     row = finding.setting[0] if finding.setting else None
     told = [
         finding.cost.text,
-        f"Fix: {flags} — {finding.fix.text}" if flags else f"Fix: {finding.fix.text}",
+        f"Fix: {fix_text(finding.fix)}",
         f"Skip if: {finding.skip_if}",
         *([f"At {row.file}:{row.line}"] if row is not None else []),
     ]
-    text = "\n".join(escape(_clean(diagnosis, line)) for line in told)
+    text = "\n".join(escape(plain(diagnosis, line)) for line in told)
     kind = _attribute(diagnosis, finding.severity)
     body = (
         f"<failure type={kind} message={title}>{text}</failure>"
@@ -54,10 +56,5 @@ def _case(diagnosis: Diagnosis, finding: Finding, script: str) -> str:
     return f"    <testcase classname={script} name={title}>{body}</testcase>\n"
 
 
-def _clean(diagnosis: Diagnosis, text: str) -> str:
-    """Return text without a secret and without a character that XML does not have."""
-    return inert(diagnosis.redactor.redact(text))
-
-
 def _attribute(diagnosis: Diagnosis, text: str) -> str:
-    return quoteattr(_clean(diagnosis, text))
+    return quoteattr(plain(diagnosis, text))

@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from perf_doctor._version import __version__
 from perf_doctor.diagnosis import Diagnosis
-from perf_doctor.inert import inert, prose
-from perf_doctor.report.flags import changed_flags
+from perf_doctor.inert import prose
+from perf_doctor.report.flags import changed_flags, fix_text
 from perf_doctor.report.formats import Report
-from perf_doctor.rules.judgement import Finding, SettingRow
+from perf_doctor.report.plain import plain
+from perf_doctor.rules.judgement import Finding
 from perf_doctor.rules.load import load_rules
 from perf_doctor.rules.model import Rule
 from perf_doctor.rules.template import Template
@@ -114,13 +115,12 @@ def _unfilled(fix: Template) -> str:
 
 
 def _result(diagnosis: Diagnosis, finding: Finding, index: int, *, suppressed: bool) -> Object:
-    flags = changed_flags(finding.fix.changes)
-    fix = f"Fix: `{flags}` — {finding.fix.text}" if flags else f"Fix: {finding.fix.text}"
+    told = f"{finding.title}. {finding.cost.text} Fix: {fix_text(finding.fix)}"
     result: Object = {
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": LEVELS[finding.severity],
-        "message": {"text": _clean(diagnosis, f"{finding.title}. {finding.cost.text} {fix}")},
+        "message": {"text": _clean(diagnosis, told)},
         "locations": [_location(diagnosis, finding)],
         "partialFingerprints": {FINGERPRINT: _fingerprint(diagnosis, finding)},
     }
@@ -134,15 +134,13 @@ def _result(diagnosis: Diagnosis, finding: Finding, index: int, *, suppressed: b
 
 def _location(diagnosis: Diagnosis, finding: Finding) -> Object:
     row = finding.setting[0] if finding.setting else None
-    region = {"startLine": 1} if row is None else _begin(row)
+    region = {"startLine": 1}
+    if row is not None:
+        region = {"startLine": row.line, "startColumn": row.column}
     file = diagnosis.script if row is None else row.file
     return {
         "physicalLocation": {"artifactLocation": {"uri": _uri(diagnosis, file)}, "region": region}
     }
-
-
-def _begin(row: SettingRow) -> Object:
-    return {"startLine": row.line, "startColumn": row.column}
 
 
 def _fingerprint(diagnosis: Diagnosis, finding: Finding) -> str:
@@ -198,4 +196,4 @@ def _uri(diagnosis: Diagnosis, file: str) -> str:
 
 def _clean(diagnosis: Diagnosis, text: str) -> str:
     """Return text without a secret, and without the ``[text](target)`` that SARIF links by."""
-    return inert(diagnosis.redactor.redact(text)).replace("](", "] (")
+    return plain(diagnosis, text).replace("](", "] (")

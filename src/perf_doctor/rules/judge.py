@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from perf_doctor.frozen import frozen
 from perf_doctor.rules import estimated, timed
-from perf_doctor.rules.effect import CLEAR_SHARE, Effect, severity_of
+from perf_doctor.rules.effect import CLEAR_SHARE, NO_SHARE, Effect, severity_of
 from perf_doctor.rules.evaluate import Scope, holds, trace
 from perf_doctor.rules.expression import Expression, reads
 from perf_doctor.rules.facts import fact, setting_rows
@@ -163,7 +163,7 @@ class _Court:
         filled = [template.fill(scope) for template in texts if template is not None]
         ways = tuple(effect.changes for effect in tried)
         effect = tried[0] if tried else None
-        if effect is not None and rule.gains:
+        if effect is not None and rule.gains and _noticed(effect):
             filled.append(str(effect))
         return Finding(
             rule=rule.id,
@@ -222,6 +222,12 @@ class _Court:
         others = (r for r in self.blocking if not moved.isdisjoint(r.reads))
         worse = any(_severity(r, changed) > blockers[r.id] for r in others)
         return _NO_HELP if worse else left
+
+
+def _noticed(effect: Effect) -> bool:
+    """Tell whether the step is known to move; a fix may have another reason than that."""
+    gain = effect.gain
+    return gain is not None and abs(gain.expected) >= NO_SHARE
 
 
 def _cost(text: str, effect: Effect | None) -> Cost:
