@@ -324,3 +324,26 @@ def test_a_new_rule_is_a_rule_that_works(series: str, tmp_path: Path, capsys: Ca
     rules.write_text(capsys.readouterr().out)
     assert main(["rules", "test", str(rules)]) == 0
     assert capsys.readouterr().out == "2 passed, 0 failed\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["what-if", CLEAN, "--set", "--context-parallel-size 1"],
+        ["compare", CLEAN, BROKEN],
+        ["estimate", CLEAN],
+        ["show", CLEAN],
+    ],
+)
+def test_every_command_writes_its_report_to_a_file_and_never_to_a_script(
+    words: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "report.txt"
+    assert main([*words, "-o", str(file)]) == 0
+    assert capsys.readouterr().out == ""
+    main(words)
+    assert capsys.readouterr().out == file.read_text("utf-8")
+    before = Path(CLEAN).read_bytes()
+    assert main([*words, "-o", CLEAN]) == 2
+    assert "never written" in capsys.readouterr().err
+    assert Path(CLEAN).read_bytes() == before

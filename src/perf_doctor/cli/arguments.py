@@ -74,7 +74,7 @@ def diagnose_parser() -> Parser:
     add_lengths(parser)
     add_catalog(parser)
     parser.add_argument(
-        "-o", "--output", action="append", default=[], type=path, metavar="[FORMAT=]FILE",
+        "-o", "--output", action="append", default=[], type=_destination, metavar="[FORMAT=]FILE",
         help="write the report to a file, in the format it names or ends with; repeatable",
     )  # fmt: skip
     parser.add_argument(
@@ -178,6 +178,20 @@ def path(text: str) -> str:
     if "\0" in text:
         raise argparse.ArgumentTypeError("a path holds no NUL character")
     return text
+
+
+def _destination(text: str) -> tuple[str, str | None]:
+    """Return a file and the format that is named for it, if one is."""
+    name, equals, file = path(text).partition("=")
+    if not equals or not name.isalpha() or not name.islower():
+        return text, None
+    if name not in FORMATS or not file:
+        wrong = f"{name}= names no file" if name in FORMATS else f"there is no format {name!r}"
+        raise argparse.ArgumentTypeError(
+            f"{wrong}; it reads FORMAT=FILE with one of {', '.join(FORMATS)}, "
+            f"and ./{shortened(text, 40)} is a file of that name"
+        )
+    return file, name
 
 
 def _rule_ids(text: str) -> tuple[str, ...]:

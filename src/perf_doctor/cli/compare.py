@@ -32,7 +32,7 @@ def run(words: list[str]) -> int:
     a, b = diagnoses
     compared = compare(a, b, doctor.catalog.rules)
     text = compare_json(compared) if arguments.format == "json" else compare_report(compared)
-    return 0 if write(text, arguments) else 2
+    return 0 if write(text, arguments.output, [arguments.a, arguments.b]) else 2
 
 
 def _parser() -> Parser:

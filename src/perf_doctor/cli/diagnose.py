@@ -115,27 +115,23 @@ def _written(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, comm
     if command == "show":
         from perf_doctor.report.show import show_report  # noqa: PLC0415 - only what is asked for
 
-        return write("\n".join(map(show_report, diagnoses)), arguments)
+        shown = "\n".join(map(show_report, diagnoses))
+        return write(shown, arguments.output, arguments.scripts)
     from perf_doctor.report.formats import Report, rendered  # noqa: PLC0415
 
     report = Report(tuple(diagnoses), arguments.all)
     done = True
     for target, name in targets(arguments):
-        done &= write_to(target, rendered(name, report), arguments)
+        done &= write(rendered(name, report), target, arguments.scripts)
     return done
 
 
-def write(text: str, arguments: argparse.Namespace) -> bool:
-    """Print the report or write it to the file; False when that cannot be done."""
-    return write_to(arguments.output, text, arguments)
-
-
-def write_to(target: str | None, text: str, arguments: argparse.Namespace) -> bool:
-    """Print a text, or write it to a file that is no script; False when that cannot be done."""
+def write(text: str, target: str | None, scripts: Sequence[str]) -> bool:
+    """Print a report, or write it to a file that is none of the scripts; False when it cannot."""
     if target is None:
         put(text)
         return True
-    if any(os.path.realpath(path) == os.path.realpath(target) for path in arguments.scripts):
+    if any(os.path.realpath(path) == os.path.realpath(target) for path in scripts):
         complain(f"{target}: is the script itself, which is never written")
         return False
     try:

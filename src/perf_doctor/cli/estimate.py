@@ -19,7 +19,7 @@ def run(words: list[str]) -> int:
         return 2
     diagnoses, failed = read_all(doctor, arguments.scripts)
     if diagnoses:
-        failed |= not write(_text(diagnoses, arguments), arguments)
+        failed |= not write(_text(diagnoses, arguments), arguments.output, arguments.scripts)
     return 2 if failed else 0
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import Final
 
-from perf_doctor.report.formats import FORMATS, format_of
+from perf_doctor.report.formats import format_of
 
-_DEFAULT = "markdown"
+_DEFAULT: Final = "markdown"
 
 
 def targets(arguments: argparse.Namespace) -> Iterator[tuple[str | None, str]]:
@@ -17,13 +18,8 @@ def targets(arguments: argparse.Namespace) -> Iterator[tuple[str | None, str]]:
     one its name ends with. With a file standard output stays empty, unless every file names its
     format and ``--format`` asks for one more.
     """
-    files = [_named(text) for text in arguments.output]
+    files: list[tuple[str, str | None]] = arguments.output
     if not files or (arguments.format and all(name for _, name in files)):
         yield None, arguments.format or _DEFAULT
     for file, name in files:
         yield file, name or arguments.format or format_of(file) or _DEFAULT
-
-
-def _named(text: str) -> tuple[str, str | None]:
-    name, equals, file = text.partition("=")
-    return (file, name) if equals and file and name in FORMATS else (text, None)

@@ -44,7 +44,7 @@ def run(words: list[str]) -> int:
     tell_notes(diagnoses, verdicts=False)
     tried = what_if(script, asked)
     text = what_if_json(tried) if arguments.format == "json" else what_if_report(tried)
-    return 0 if write(text, arguments) else 2
+    return 0 if write(text, arguments.output, [arguments.script]) else 2
 
 
 def _joined(words: list[str]) -> list[str]:
