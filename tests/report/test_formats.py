@@ -144,5 +144,5 @@ def test_a_format_that_does_not_exist_is_told_and_writes_nothing(
     assert main([str(script), "-o", target]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert "FORMAT=FILE with one of markdown, json" in told
+    assert "FORMAT=FILE with one of markdown, text" in told
     assert not list(tmp_path.iterdir())

@@ -20,11 +20,14 @@ if TYPE_CHECKING:  # the arguments need the names alone
 class Report:
     """What is to be shown, and how: the diagnoses of one or several scripts.
 
-    ``everything``: every finding, however many.
+    ``everything``: every finding, however many. ``columns`` and ``colour`` are for the formats that
+    people read in a terminal: how many cells a line has, and whether it may be coloured.
     """
 
     diagnoses: tuple[Diagnosis, ...]
     everything: bool = False
+    columns: int = 100
+    colour: bool = False
 
 
 class Format(NamedTuple):
@@ -36,7 +39,9 @@ class Format(NamedTuple):
 
 
 FORMATS: Final[Mapping[str, Format]] = {
-    "markdown": Format("the report", "markdown", (".md",)),
+    "markdown": Format("the report; the default where it is piped", "markdown", (".md",)),
+    "text": Format("for reading in a terminal; the default there", "text", (".txt",)),
+    "html": Format("a page for a browser", "html", (".html", ".htm")),
     "json": Format("everything, for programs", "document", (".json",)),
     "agent": Format("few words, for coding agents", "agent"),
     "sarif": Format("for code scanning", "sarif", (".sarif",)),
