@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perf_doctor.estimate.memory import MemoryEstimate
 from perf_doctor.estimate.time import TimeEstimate
@@ -24,13 +24,17 @@ from perf_doctor.rules.judge import judge, one_for_each_problem
 from perf_doctor.rules.judgement import Finding, Judgement
 from perf_doctor.rules.load import load_rules
 from perf_doctor.rules.model import Catalog
+from perf_doctor.rules.overridden import overridden
 from perf_doctor.rules.ranking import findings
-from perf_doctor.rules.remarks import Remarks, compared
+from perf_doctor.rules.remarks import Remarks, baselines_of, compared
 from perf_doctor.shell.files import Library, read_text, tree_root
 from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Command, Note, Place, Run, Script
 from perf_doctor.shell.reader import STDIN_NAME, Surroundings, read_script
 from perf_doctor.wording import counted
+
+if TYPE_CHECKING:  # their page is read only for a job with findings
+    from perf_doctor.rules.baselines import Baseline
 
 MAX_LAUNCHES: Final = 8
 """A script with more launches than this is generated, or hostile; the first ones are diagnosed."""
@@ -54,6 +58,10 @@ class Options:
     ``prompt_len`` are tokens, ``response_len_sigma`` is the spread of the logarithm of the length.
     ``rule_files`` are catalogs beside the built-in one; of all rules those are in force whose id
     begins with one of ``select`` (all, when that is empty) and with none of ``ignore``.
+    ``severities`` says by a rule's id how severe its findings are. ``baseline_files`` are pages of
+    known-good configurations beside the built-in one. ``network_gb_s`` are GB/s (1e9 bytes) of one
+    GPU to other nodes in one direction. With ``untrusted`` nothing is followed that the script's
+    comments say for it, neither reasons nor directives.
     """
 
     gpu: str | None = None
@@ -68,6 +76,10 @@ class Options:
     rule_files: Sequence[str] = ()
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    severities: Mapping[str, str] = field(default_factory=dict)
+    baseline_files: Sequence[str] = ()
+    network_gb_s: float | None = None
+    untrusted: bool = False
 
 
 @frozen
@@ -125,16 +137,18 @@ class Doctor:
         self.options = options or Options()
         self._library = Library()
         self._catalog: Catalog | None = None
+        self._baselines: Sequence[Baseline] = ()
 
     @property
     def catalog(self) -> Catalog:
-        """The rules in force, read once.
+        """The rules in force, read once, and the user's known-good configurations with them.
 
         Raises ``CatalogError`` for broken rules, ``ScriptError`` for a file that cannot be read or
         a selection that names no rule.
         """
         if self._catalog is None:
             options = self.options
+            self._baselines = baselines_of(options.baseline_files)
             self._catalog = load_rules(options.rule_files, options.select, options.ignore)
         return self._catalog
 
@@ -175,6 +189,7 @@ class Doctor:
     def _launch(
         self, script: Script, condition: str | None, run: Run, command: Command
     ) -> Diagnosis:
+        options = self.options
         trainer = read_trainer(command)
         environment = job_environment(command, trainer)
         settings = read_settings(trainer.argv)
@@ -184,8 +199,9 @@ class Doctor:
             files=script.files,
             environment=environment,
             framework=trainer.framework,
-            gpu=self.options.gpu,
-            gpus_per_node=self.options.gpus_per_node,
+            gpu=options.gpu,
+            gpus_per_node=options.gpus_per_node,
+            network_gb_s=options.network_gb_s,
             read_file=_read_file,
         )
         plan = planned(settings)
@@ -194,24 +210,26 @@ class Doctor:
             cut=command.cut,
             unpassed=_unpassed(run),
             replan=planned,
-            host_ram_gb=self.options.host_ram_gb,
+            host_ram_gb=options.host_ram_gb,
             lengths=Given(
-                self.options.mean_response_len,
-                self.options.response_len_sigma,
-                self.options.prompt_len,
+                options.mean_response_len,
+                options.response_len_sigma,
+                options.prompt_len,
             ),
         )
         remarks = Remarks(trainer.argv, script.comments)
 
         def judged(job: Job) -> tuple[Judgement, ...]:
-            heard = remarks.heed(compared(judge(self.catalog, job), job.plan))
+            judged = judge(self.catalog, job)
+            told = compared(overridden(judged, options.severities), job.plan, self._baselines)
+            heard = told if options.untrusted else remarks.heed(told)
             return one_for_each_problem(self.catalog, heard)
 
         judgements = judged(job)
         said = (
             *map(Note, disagreements(plan, script.path, script.header)),
             *contradictions(settings),
-            *remarks.notes(),
+            *(() if options.untrusted else remarks.notes()),
         )
         return Diagnosis(
             script=script.path,
@@ -223,7 +241,7 @@ class Doctor:
             notes=(*run.notes, *said),
             redactor=Redactor(
                 [word.text for word in trainer.argv],
-                {**script.variables, **environment, **self.options.environment},
+                {**script.variables, **environment, **options.environment},
             ),
             texts=script.texts,
             judge=judged,

@@ -81,9 +81,13 @@ def diagnose_parser() -> Parser:
         "--format", choices=tuple(FORMATS), metavar="FORMAT",
         help="; ".join(f"{name}: {one.about}" for name, one in FORMATS.items()),
     )  # fmt: skip
+    parser.add_argument(
+        "--show-settings", action="store_true",
+        help="print what holds for a script and who said it, and stop",
+    )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="show every finding, however many")
     parser.add_argument(
-        "--fail-on", choices=(*WORST_FIRST, "never"), default="critical",
+        "--fail-on", choices=(*WORST_FIRST, "never"),
         help="exit with 1 when a finding is at least this severe (default critical)",
     )  # fmt: skip
     return parser
@@ -126,6 +130,21 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
         help="memory of a node in GB (unknown without it)",
     )
     parser.add_argument(
+        "--network",
+        type=_number(0.1, 10_000, "GB/s"),
+        metavar="GB/S",
+        help="GB/s of one GPU to other nodes, one direction (default: the card's usual network)",
+    )
+    parser.add_argument(
+        "--config", type=path, metavar="FILE",
+        help="this configuration, not the one found upwards from the script",
+    )  # fmt: skip
+    parser.add_argument(
+        "--untrusted", action="store_true",
+        help="follow nothing that the script's own tree says for it: no configuration, no reason "
+        "and no directive in a comment",
+    )  # fmt: skip
+    parser.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", type=_assignment,
         help="an environment variable the script is started with; repeatable",
     )  # fmt: skip
@@ -155,6 +174,10 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rules", action="append", default=[], type=path, metavar="FILE",
         help="a catalog of your own, beside the built-in one; repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--baselines", action="append", default=[], type=path, metavar="FILE",
+        help="known-good configurations of your own, beside the built-in ones; repeatable",
     )  # fmt: skip
     parser.add_argument(
         "--select", action="append", default=[], type=_rule_ids, metavar="RULES",

@@ -10,7 +10,8 @@ from perf_doctor.cli.arguments import (
     add_surroundings,
     path,
 )
-from perf_doctor.cli.diagnose import doctor_for, read_all, tell_notes, write
+from perf_doctor.cli.diagnose import read_all, tell_notes, write
+from perf_doctor.cli.doctors import Doctors
 from perf_doctor.cli.output import complain
 from perf_doctor.explore.compare import compare
 from perf_doctor.report.compare import compare_json, compare_report
@@ -19,10 +20,8 @@ from perf_doctor.report.compare import compare_json, compare_report
 def run(words: list[str]) -> int:
     """Print both launches side by side; 2 when one cannot be read."""
     arguments = _parser().parse_intermixed_args(words)
-    doctor = doctor_for(arguments)
-    if doctor is None:
-        return 2
-    diagnoses, failed = read_all(doctor, [arguments.a, arguments.b])
+    doctors = Doctors(arguments)
+    diagnoses, failed = read_all(doctors, [arguments.a, arguments.b])
     if failed:
         return 2
     if len(diagnoses) != 2:
@@ -30,7 +29,9 @@ def run(words: list[str]) -> int:
         return 2
     tell_notes(diagnoses, verdicts=False)
     a, b = diagnoses
-    compared = compare(a, b, doctor.catalog.rules)
+    doctor = doctors.of(arguments.a)
+    rules = doctor.catalog.rules if doctor else ()
+    compared = compare(a, b, rules)
     text = compare_json(compared) if arguments.format == "json" else compare_report(compared)
     return 0 if write(text, arguments.output, [arguments.a, arguments.b]) else 2
 

@@ -6,13 +6,15 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import cast
 
-from perf_doctor.cli.output import complain, put
-from perf_doctor.cli.targets import targets
-from perf_doctor.diagnosis import Diagnosis, Doctor, Options
+from perf_doctor.cli.doctors import Doctors
+from perf_doctor.cli.output import complain, put, say
+from perf_doctor.cli.targets import screen, targets
+from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.plan.gpu import UnknownGpuError
 from perf_doctor.report.notes import notes, reading_notes
-from perf_doctor.rules.model import CatalogError
 from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.shell.files import shell_files
 from perf_doctor.shell.limits import MAX_FILE_BYTES, ScriptError
@@ -21,49 +23,35 @@ from perf_doctor.shell.reader import STDIN_NAME
 
 def run(arguments: argparse.Namespace, command: str) -> int:
     """Diagnose, or show, what the arguments name; return the exit code."""
-    doctor = doctor_for(arguments)
-    if doctor is None:
-        return 2
-    diagnoses, failed = read_all(doctor, arguments.scripts)
+    doctors = Doctors(arguments)
+    if getattr(arguments, "show_settings", False):
+        return _show_settings(doctors, arguments.scripts)
+    diagnoses, failed = read_all(doctors, arguments.scripts)
     tell_notes(diagnoses)
     if diagnoses:
-        failed |= not _written(diagnoses, arguments, command)
+        failed |= not _written(diagnoses, arguments, command, doctors)
     if failed:
         return 2
-    return int(command == "diagnose" and _fails(diagnoses, arguments.fail_on))
+    return int(command == "diagnose" and any(_fails(each, doctors) for each in diagnoses))
 
 
-def doctor_for(arguments: argparse.Namespace) -> Doctor | None:
-    """Return a doctor with the catalog that is asked for; None, and told why, if it is broken."""
-    doctor = Doctor(
-        Options(
-            gpu=arguments.gpu,
-            gpus_per_node=arguments.gpus_per_node,
-            environment=dict(arguments.env),
-            arguments=tuple(arguments.arg),
-            model_config_dir=arguments.model_config_dir,
-            host_ram_gb=arguments.host_ram,
-            mean_response_len=getattr(arguments, "mean_response_len", None),
-            response_len_sigma=getattr(arguments, "response_len_sigma", None),
-            prompt_len=getattr(arguments, "prompt_len", None),
-            rule_files=tuple(getattr(arguments, "rules", ())),
-            select=tuple(id for ids in getattr(arguments, "select", ()) for id in ids),
-            ignore=tuple(id for ids in getattr(arguments, "ignore", ()) for id in ids),
-        )
-    )
-    try:
-        doctor.catalog  # noqa: B018 - a broken rule is told before anything is diagnosed
-    except CatalogError as broken:
-        for error in broken.errors:
+def _show_settings(doctors: Doctors, paths: Sequence[str]) -> int:
+    """Print what holds for each script and who said it; 2 where a configuration is broken."""
+    from perf_doctor.configuration.merge import settings_lines  # noqa: PLC0415
+
+    failed = False
+    for script in (script for path in paths for script, _ in _scripts(path)):
+        try:
+            lines = [f"  {line}" for line in settings_lines(doctors.settings(script))]
+        except ScriptError as error:
+            failed = True
             complain(str(error))
-        return None
-    except ScriptError as error:
-        complain(str(error))
-        return None
-    return doctor
+        else:
+            say(f"{script}:", *lines)
+    return 2 if failed else 0
 
 
-def read_all(doctor: Doctor, paths: Sequence[str]) -> tuple[list[Diagnosis], bool]:
+def read_all(doctors: Doctors, paths: Sequence[str]) -> tuple[list[Diagnosis], bool]:
     """Return the diagnoses, and whether something that was asked for could not be read.
 
     A folder may hold scripts that launch nothing; a script that is named must launch something.
@@ -75,7 +63,11 @@ def read_all(doctor: Doctor, paths: Sequence[str]) -> tuple[list[Diagnosis], boo
         before = len(diagnoses)
         for script, text in found:
             try:
-                diagnoses.append(doctor.diagnose(script, text))
+                doctor = doctors.of(script)
+                if doctor is None:
+                    failed = True
+                else:
+                    diagnoses.append(doctor.diagnose(script, text))
             except UnknownGpuError as error:
                 complain(str(error))
                 return [], True
@@ -83,7 +75,7 @@ def read_all(doctor: Doctor, paths: Sequence[str]) -> tuple[list[Diagnosis], boo
                 if script == path or text is not None:
                     failed = True
                     complain(f"{script}: {error}")
-        if len(diagnoses) == before and os.path.isdir(path):
+        if len(diagnoses) == before and os.path.isdir(path) and not failed:
             failed = True
             complain(f"{path}: no launch script in this folder")
     return diagnoses, failed
@@ -110,7 +102,9 @@ def tell_notes(diagnoses: Sequence[Diagnosis], *, verdicts: bool = True) -> None
             complain(f"{named}{note}")
 
 
-def _written(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, command: str) -> bool:
+def _written(
+    diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, command: str, doctors: Doctors
+) -> bool:
     """Write the report wherever it is asked for; False, and told why, where that cannot be done."""
     if command == "show":
         from perf_doctor.report.show import show_report  # noqa: PLC0415 - only what is asked for
@@ -119,10 +113,13 @@ def _written(diagnoses: Sequence[Diagnosis], arguments: argparse.Namespace, comm
         return write(shown, arguments.output, arguments.scripts)
     from perf_doctor.report.formats import Report, rendered  # noqa: PLC0415
 
-    report = Report(tuple(diagnoses), arguments.all)
+    everything = bool(doctors.settings(diagnoses[0].script)["all"].value)
+    report = Report(tuple(diagnoses), everything)
+    where = screen(os.environ)
     done = True
-    for target, name in targets(arguments):
-        done &= write(rendered(name, report), target, arguments.scripts)
+    for target, name in targets(arguments, terminal=where.terminal):
+        seen = report if target else replace(report, columns=where.columns, colour=where.colour)
+        done &= write(rendered(name, seen), target, arguments.scripts)
     return done
 
 
@@ -143,8 +140,9 @@ def write(text: str, target: str | None, scripts: Sequence[str]) -> bool:
     return True
 
 
-def _fails(diagnoses: Sequence[Diagnosis], level: str) -> bool:
+def _fails(diagnosis: Diagnosis, doctors: Doctors) -> bool:
+    level = cast("str", doctors.settings(diagnosis.script)["fail-on"].value)
     if level == "never":
         return False
     wanted = WORST_FIRST[: WORST_FIRST.index(level) + 1]
-    return any(diagnosis.count(severity) for diagnosis in diagnoses for severity in wanted)
+    return any(diagnosis.count(severity) for severity in wanted)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from perf_doctor.cli.arguments import Parser, add_lengths, add_output, add_scripts, add_surroundings
-from perf_doctor.cli.diagnose import doctor_for, read_all, write
+from perf_doctor.cli.diagnose import read_all, write
+from perf_doctor.cli.doctors import Doctors
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.report.document import json_estimate
 from perf_doctor.report.estimates import estimate_report
@@ -14,10 +15,7 @@ from perf_doctor.report.estimates import estimate_report
 def run(words: list[str]) -> int:
     """Print the estimates; 2 when a script cannot be read."""
     arguments = _parser().parse_intermixed_args(words)
-    doctor = doctor_for(arguments)
-    if doctor is None:
-        return 2
-    diagnoses, failed = read_all(doctor, arguments.scripts)
+    diagnoses, failed = read_all(Doctors(arguments), arguments.scripts)
     if diagnoses:
         failed |= not write(_text(diagnoses, arguments), arguments.output, arguments.scripts)
     return 2 if failed else 0

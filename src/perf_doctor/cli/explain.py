@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from perf_doctor.cli.arguments import Parser, add_catalog, add_lengths, add_surroundings, path
-from perf_doctor.cli.diagnose import doctor_for, read_all
+from perf_doctor.cli.diagnose import read_all
+from perf_doctor.cli.doctors import Doctors
 from perf_doctor.cli.output import complain, say
 from perf_doctor.report.experiment import experiment_lines
 from perf_doctor.rules.explain import explain
@@ -20,7 +21,8 @@ def run(words: list[str]) -> int:
     add_lengths(parser)
     add_catalog(parser)
     arguments = parser.parse_intermixed_args(words)
-    doctor = doctor_for(arguments)
+    doctors = Doctors(arguments)
+    doctor = doctors.of(arguments.script)
     if doctor is None:
         return 2
     try:
@@ -28,7 +30,7 @@ def run(words: list[str]) -> int:
     except ScriptError as error:
         complain(str(error))
         return 2
-    diagnoses, failed = read_all(doctor, [arguments.script])
+    diagnoses, failed = read_all(doctors, [arguments.script])
     for diagnosis in diagnoses:
         judgement = next(one for one in diagnosis.judgements if one.rule == rule.id)
         told = [*explain(rule, diagnosis.job, judgement), *experiment_lines(judgement)]

@@ -10,7 +10,8 @@ from perf_doctor.cli.arguments import (
     add_surroundings,
     path,
 )
-from perf_doctor.cli.diagnose import doctor_for, read_all, tell_notes, write
+from perf_doctor.cli.diagnose import read_all, tell_notes, write
+from perf_doctor.cli.doctors import Doctors
 from perf_doctor.cli.output import complain
 from perf_doctor.explore.asked import ChangeError, read_changes
 from perf_doctor.explore.what_if import what_if
@@ -26,10 +27,7 @@ examples:
 def run(words: list[str]) -> int:
     """Print the launch before and after; 2 for a change or a script that cannot be read."""
     arguments = _parser().parse_intermixed_args(_joined(words))
-    doctor = doctor_for(arguments)
-    if doctor is None:
-        return 2
-    diagnoses, failed = read_all(doctor, [arguments.script])
+    diagnoses, failed = read_all(Doctors(arguments), [arguments.script])
     if failed or not diagnoses:
         return 2
     if len(diagnoses) > 1:

@@ -101,6 +101,7 @@ def build_plan(  # noqa: PLR0913  a launch in its parts, so that nobody needs a 
     framework: str = "relax",
     gpu: str | None = None,
     gpus_per_node: int | None = None,
+    network_gb_s: float | None = None,
     read_file: ReadFile | None = None,
 ) -> Plan:
     """Return the plan of the job.
@@ -108,11 +109,15 @@ def build_plan(  # noqa: PLR0913  a launch in its parts, so that nobody needs a 
     ``script`` is the script's path and ``files`` what it sources, for the names in them;
     ``environment`` what it exports and hands to Ray, ``environment_complete`` whether that is
     all (a runtime environment may be unreadable). ``gpu`` names the card and ``gpus_per_node``
-    the machines; without them the usual ones are assumed. ``read_file`` gives the bytes of a
-    small regular file or None; without it no file is looked at. Raises UnknownGpuError.
+    the machines; without them the usual ones are assumed, and so is the card's usual network,
+    unless ``network_gb_s`` has the GB/s of one GPU to other nodes in one direction.
+    ``read_file`` gives the bytes of a small regular file or None; without it no file is looked at.
+    Raises UnknownGpuError.
     """
     evidence = accelerator_evidence(settings, script=script, files=files, environment=environment)
     card = find_gpu(gpu) if gpu else assumed_gpu(accelerator(evidence))
+    if network_gb_s is not None:
+        card = replace(card, network_gb_s=network_gb_s)
     roles = read_roles(settings)
     per_node = gpus_per_node or _node_of(settings, card)
     cluster = read_cluster(settings, roles, per_node)

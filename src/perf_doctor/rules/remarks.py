@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from perf_doctor.launch.comments import Directive, Reason, directive, reason_for
 from perf_doctor.plan.plan import Plan
 from perf_doctor.rules.judgement import Finding, Judgement
+from perf_doctor.shell.files import read_text
+from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Comment, Note, Word
+
+if TYPE_CHECKING:
+    from perf_doctor.rules.baselines import Baseline
 
 
 class Remarks:
@@ -80,10 +86,32 @@ def _lowered(judgement: Judgement, finding: Finding, reason: Reason) -> Judgemen
     return replace(judgement, verdict="borderline", finding=lowered)
 
 
-def compared(judgements: Sequence[Judgement], plan: Plan) -> tuple[Judgement, ...]:
+def baselines_of(files: Sequence[str]) -> tuple[Baseline, ...]:
+    """Return the known-good configurations of these pages.
+
+    Raises ``CatalogError`` for a broken page, ``ScriptError`` for one that cannot be read.
+    """
+    if not files:
+        return ()
+    from perf_doctor.rules.baselines import load_baselines  # noqa: PLC0415
+
+    return load_baselines([(_page(file), file) for file in files])
+
+
+def _page(file: str) -> str:
+    try:
+        return read_text(file)
+    except ScriptError as error:
+        raise ScriptError(f"baseline file {file} {error}") from None
+
+
+def compared(
+    judgements: Sequence[Judgement], plan: Plan, more: Sequence[Baseline] = ()
+) -> tuple[Judgement, ...]:
     """Return the judgements with what a known-good configuration does otherwise in their Cost.
 
-    It is quoted where a finding concerns the setting, and never makes a finding of its own.
+    ``more`` are configurations beside the built-in ones. One is quoted where a finding concerns the
+    setting, and never makes a finding of its own.
     """
     if plan.model.name is None or not any(judgement.finding for judgement in judgements):
         return tuple(judgements)
@@ -91,7 +119,7 @@ def compared(judgements: Sequence[Judgement], plan: Plan) -> tuple[Judgement, ..
     from perf_doctor.rules.baselines import built_in_baselines  # noqa: PLC0415
     from perf_doctor.rules.deviations import deviations, quotes  # noqa: PLC0415
 
-    found = deviations(built_in_baselines(plan.model.name), plan)
+    found = deviations((*more, *built_in_baselines(plan.model.name)), plan)
     if not found:
         return tuple(judgements)
     return tuple(
