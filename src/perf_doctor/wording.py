@@ -1,11 +1,18 @@
-"""English as the reports need it: a number with its noun."""
+"""A number with its noun, as the spoken language has it."""
 
 from __future__ import annotations
 
+from perf_doctor.language import ENGLISH, said, spoken
+
 
 def counted(number: float, noun: str) -> str:
-    """Return a number with a noun in the form that goes with it: 1 GPU, 8 GPUs, 2 processes."""
+    """Return a number with a noun in the form that goes with it: 1 GPU, 8 GPUs, 2 processes.
+
+    Other languages have a message ``{n} GPU`` for each noun.
+    """
     shown = f"{number:.0f}" if float(number).is_integer() else f"{number:.4g}"
+    if spoken() != ENGLISH:
+        return said("{n} " + noun, n=shown)
     return f"{shown} {noun if number == 1 else _plural(noun)}"
 
 

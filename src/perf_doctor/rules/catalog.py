@@ -29,7 +29,7 @@ OPTIONAL = (
     "Source",
     "Examples",
 )
-WITH_ITEMS = ("Check", "Patch", "Examples")
+WITH_ITEMS = ("Check", "Costs", "Patch", "Examples")
 
 _HEADING = re.compile(r"###\s+(?P<id>R-[A-Z]\d{2,})\s+[—–-]\s+(?P<title>\S.*?)\s*$")
 _FIELD = re.compile(r"- \*\*(?P<name>[^*:]+):\*\*(?P<space> ?)(?P<text>.*)$")
@@ -58,6 +58,16 @@ class Section:
     fields: dict[str, Field] = field(default_factory=dict)
 
 
+class Fields(NamedTuple):
+    """The names of the fields that the sections of a page must have, and may have."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+
+
+RULE_FIELDS = Fields(REQUIRED, OPTIONAL)
+
+
 class Page(NamedTuple):
     """A rule file, split: its rules, the base jobs of its examples, and what is wrong with it."""
 
@@ -66,9 +76,9 @@ class Page(NamedTuple):
     errors: tuple[RuleError, ...]
 
 
-def read_page(text: str, file: str) -> Page:
+def read_page(text: str, file: str, fields: Fields = RULE_FIELDS) -> Page:
     """Return the rules of a rule file as they are written; each broken one is one error."""
-    reader = _Reader(file)
+    reader = _Reader(file, fields)
     for number, line in enumerate(text.splitlines(), start=1):
         reader.line(number, line.rstrip())
     return reader.page()
@@ -77,8 +87,9 @@ def read_page(text: str, file: str) -> Page:
 class _Reader:
     """Goes through the lines once and knows the rule and the field it stands in."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, fields: Fields) -> None:
         self.file = file
+        self.fields = fields
         self.sections: list[Section] = []
         self.base_jobs: list[Field] = []
         self.errors: list[RuleError] = []
@@ -135,8 +146,9 @@ class _Reader:
             self.base_jobs.append(new)
             self.field = new
             return
-        if new.name not in (*REQUIRED, *OPTIONAL):
-            nearest = nearest_name(new.name, [*REQUIRED, *OPTIONAL])
+        known = [*self.fields.required, *self.fields.optional]
+        if new.name not in known:
+            nearest = nearest_name(new.name, known)
             self._error(number, 3, f"there is no field {new.name!r}", nearest)
         elif new.name in self.section.fields:
             self._error(number, 3, f"the field {new.name} stands here twice")
@@ -167,7 +179,7 @@ class _Reader:
     def page(self) -> Page:
         """Return what was read, with the errors that only the end shows."""
         for section in self.sections:
-            missing = next((name for name in REQUIRED if name not in section.fields), None)
+            missing = next((n for n in self.fields.required if n not in section.fields), None)
             if missing:
                 self.errors.append(
                     RuleError(f"the field {missing} is missing", section.place, rule=section.id)

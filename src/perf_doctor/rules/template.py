@@ -23,7 +23,8 @@ from perf_doctor.shell.model import Unknown
 MAX_LISTED = 12
 
 # Compiled where rules are parsed: the rules that come with the program are parsed already.
-_HOLE: Final = r"\{(?=[A-Za-z0-9(_-])"
+HOLE: Final = r"\{(?=[A-Za-z0-9(_-])"
+"""What begins a hole."""
 _JSON: Final = r'\{(?:\}|\s*"[^"]*"\s*:)'
 _WHEN: Final = r"when `(?P<condition>[^`]+)`:\s*"
 _CODE: Final = r"`([^`]+)`"
@@ -99,7 +100,7 @@ def parse_template(source: Located) -> Template:
         return Template((text,))
     at = 0
     parts: list[str | Expression] = []
-    hole, json_ = re.compile(_HOLE), re.compile(_JSON)
+    hole, json_ = re.compile(HOLE), re.compile(_JSON)
     for brace in re.finditer(r"\{", text):
         if not (hole.match(text, brace.start()) or json_.match(text, brace.start())):
             raise source.error("a brace begins a hole, as {tp} or {(…)}, or JSON", brace.start())
