@@ -9,6 +9,7 @@ from typing import Final, NoReturn
 
 from perf_doctor._version import __version__
 from perf_doctor.inert import inert, shortened
+from perf_doctor.language import LANGUAGES
 from perf_doctor.report.formats import FORMATS
 from perf_doctor.rules.severity import WORST_FIRST
 
@@ -135,6 +136,7 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
         metavar="GB/S",
         help="GB/s of one GPU to other nodes, one direction (default: the card's usual network)",
     )
+    add_language(parser)
     parser.add_argument(
         "--config", type=path, metavar="FILE",
         help="this configuration, not the one found upwards from the script",
@@ -154,6 +156,14 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model-config-dir", type=path, metavar="DIR",
         help="where ${MODEL_CONFIG_DIR}/<model>.sh is found",
+    )  # fmt: skip
+
+
+def add_language(parser: argparse.ArgumentParser) -> None:
+    """Add which language is spoken."""
+    parser.add_argument(
+        "--lang", choices=LANGUAGES,
+        help="the language of what people read (default: that of the locale, or English)",
     )  # fmt: skip
 
 

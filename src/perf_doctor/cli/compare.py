@@ -13,6 +13,7 @@ from perf_doctor.cli.arguments import (
 from perf_doctor.cli.diagnose import read_all, tell_notes, write
 from perf_doctor.cli.doctors import Doctors
 from perf_doctor.cli.output import complain
+from perf_doctor.cli.speech import speak_for
 from perf_doctor.explore.compare import compare
 from perf_doctor.report.compare import compare_json, compare_report
 
@@ -21,6 +22,7 @@ def run(words: list[str]) -> int:
     """Print both launches side by side; 2 when one cannot be read."""
     arguments = _parser().parse_intermixed_args(words)
     doctors = Doctors(arguments)
+    speak_for(arguments, doctors, arguments.a, people=arguments.format == "text")
     diagnoses, failed = read_all(doctors, [arguments.a, arguments.b])
     if failed:
         return 2

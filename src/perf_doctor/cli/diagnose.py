@@ -11,9 +11,11 @@ from typing import cast
 
 from perf_doctor.cli.doctors import Doctors
 from perf_doctor.cli.output import complain, put, say
+from perf_doctor.cli.speech import speak_for
 from perf_doctor.cli.targets import screen, targets
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.plan.gpu import UnknownGpuError
+from perf_doctor.report.formats import FORMATS, Report, rendered
 from perf_doctor.report.notes import notes, reading_notes
 from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.shell.files import shell_files
@@ -26,6 +28,7 @@ def run(arguments: argparse.Namespace, command: str) -> int:
     doctors = Doctors(arguments)
     if getattr(arguments, "show_settings", False):
         return _show_settings(doctors, arguments.scripts)
+    speak_for(arguments, doctors, arguments.scripts[0], people=_for_people(arguments, command))
     diagnoses, failed = read_all(doctors, arguments.scripts)
     tell_notes(diagnoses)
     if diagnoses:
@@ -33,6 +36,11 @@ def run(arguments: argparse.Namespace, command: str) -> int:
     if failed:
         return 2
     return int(command == "diagnose" and any(_fails(each, doctors) for each in diagnoses))
+
+
+def _for_people(arguments: argparse.Namespace, command: str) -> bool:
+    """Tell whether people read everything that is to be written."""
+    return command == "show" or all(FORMATS[name].for_people for _, name in targets(arguments))
 
 
 def _show_settings(doctors: Doctors, paths: Sequence[str]) -> int:
@@ -111,8 +119,6 @@ def _written(
 
         shown = "\n".join(map(show_report, diagnoses))
         return write(shown, arguments.output, arguments.scripts)
-    from perf_doctor.report.formats import Report, rendered  # noqa: PLC0415
-
     everything = bool(doctors.settings(diagnoses[0].script)["all"].value)
     report = Report(tuple(diagnoses), everything)
     where = screen(os.environ)

@@ -7,6 +7,7 @@ import argparse
 from perf_doctor.cli.arguments import Parser, add_lengths, add_output, add_scripts, add_surroundings
 from perf_doctor.cli.diagnose import read_all, write
 from perf_doctor.cli.doctors import Doctors
+from perf_doctor.cli.speech import speak_for
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.report.document import json_estimate
 from perf_doctor.report.estimates import estimate_report
@@ -15,7 +16,9 @@ from perf_doctor.report.estimates import estimate_report
 def run(words: list[str]) -> int:
     """Print the estimates; 2 when a script cannot be read."""
     arguments = _parser().parse_intermixed_args(words)
-    diagnoses, failed = read_all(Doctors(arguments), arguments.scripts)
+    doctors = Doctors(arguments)
+    speak_for(arguments, doctors, arguments.scripts[0], people=arguments.format == "text")
+    diagnoses, failed = read_all(doctors, arguments.scripts)
     if diagnoses:
         failed |= not write(_text(diagnoses, arguments), arguments.output, arguments.scripts)
     return 2 if failed else 0

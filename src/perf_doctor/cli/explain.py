@@ -6,6 +6,7 @@ from perf_doctor.cli.arguments import Parser, add_catalog, add_lengths, add_surr
 from perf_doctor.cli.diagnose import read_all
 from perf_doctor.cli.doctors import Doctors
 from perf_doctor.cli.output import complain, say
+from perf_doctor.cli.speech import speak_for
 from perf_doctor.report.experiment import experiment_lines
 from perf_doctor.rules.explain import explain
 from perf_doctor.rules.reference import find_rule
@@ -22,6 +23,7 @@ def run(words: list[str]) -> int:
     add_catalog(parser)
     arguments = parser.parse_intermixed_args(words)
     doctors = Doctors(arguments)
+    speak_for(arguments, doctors, arguments.script)
     doctor = doctors.of(arguments.script)
     if doctor is None:
         return 2

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Callable
 from typing import Final
 
-from perf_doctor.cli.arguments import Parser, path
+from perf_doctor.cli.arguments import Parser, add_language, path
 from perf_doctor.cli.output import complain, say
-from perf_doctor.rules.built_in import built_in_text
+from perf_doctor.cli.speech import speak_as_asked
 from perf_doctor.rules.examples import run_examples
-from perf_doctor.rules.load import load_rules
+from perf_doctor.rules.load import load_rules, page_of
 from perf_doctor.rules.model import Catalog, CatalogError
 from perf_doctor.rules.position import RuleError
 from perf_doctor.rules.reference import (
@@ -21,13 +21,13 @@ from perf_doctor.rules.reference import (
     section,
     template,
 )
-from perf_doctor.shell.files import read_text
 from perf_doctor.shell.limits import ScriptError
 
 
 def run(words: list[str]) -> int:
     """Run a sub-command of ``rules``; 1 when an example is wrong, 2 when a rule is broken."""
     arguments = _parser().parse_args(words)
+    speak_as_asked(getattr(arguments, "lang", None))
     try:
         return _COMMANDS[arguments.command](arguments)
     except CatalogError as broken:
@@ -42,9 +42,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser("perf-doctor rules", "Look up, check, test and begin rules.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listed = commands.add_parser("list", help="every rule in force, grouped")
+    add_language(listed)
     _add_catalogs(listed, "--rules")
     shown = commands.add_parser("show", help="one rule as it is written")
     shown.add_argument("id", metavar="RULE")
+    add_language(shown)
     _add_catalogs(shown, "--rules")
     lint = commands.add_parser("lint", help="check every rule and expression")
     _add_catalogs(lint)
@@ -75,8 +77,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     rule = find_rule(arguments.id, load_rules(arguments.rules).rules)
-    text, name = built_in_text()
-    say(section(rule, text if rule.place.file == name else read_text(rule.place.file)))
+    say(section(rule, page_of(rule)))
     return 0
 
 

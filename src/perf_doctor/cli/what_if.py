@@ -13,6 +13,7 @@ from perf_doctor.cli.arguments import (
 from perf_doctor.cli.diagnose import read_all, tell_notes, write
 from perf_doctor.cli.doctors import Doctors
 from perf_doctor.cli.output import complain
+from perf_doctor.cli.speech import speak_for
 from perf_doctor.explore.asked import ChangeError, read_changes
 from perf_doctor.explore.what_if import what_if
 from perf_doctor.report.what_if import what_if_json, what_if_report
@@ -27,7 +28,9 @@ examples:
 def run(words: list[str]) -> int:
     """Print the launch before and after; 2 for a change or a script that cannot be read."""
     arguments = _parser().parse_intermixed_args(_joined(words))
-    diagnoses, failed = read_all(Doctors(arguments), [arguments.script])
+    doctors = Doctors(arguments)
+    speak_for(arguments, doctors, arguments.script, people=arguments.format == "text")
+    diagnoses, failed = read_all(doctors, [arguments.script])
     if failed or not diagnoses:
         return 2
     if len(diagnoses) > 1:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from perf_doctor.inert import inert, shortened
+from perf_doctor.language import LANGUAGES
 from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.shell.limits import ScriptError
 
@@ -14,7 +15,6 @@ Kind = Literal[
     "card", "number", "whole number", "folder", "files", "rules", "rules by file",
     "severity by rule", "choice", "switch",
 ]  # fmt: skip
-LANGUAGES: Final = ("en", "zh")
 MAX_TOLD_CHARS: Final = 60
 _NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
@@ -24,7 +24,7 @@ class ConfigurationError(ScriptError):
 
 
 class Key(NamedTuple):
-    """A setting as it is named in the file, and on the command line behind two dashes.
+    """A setting as it is named in the file; on the command line most stand behind two dashes.
 
     ``least`` and ``most`` are both allowed and count ``unit``. ``default`` is what holds where
     nobody says anything, None where that depends on the script.

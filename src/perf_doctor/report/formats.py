@@ -31,17 +31,26 @@ class Report:
 
 
 class Format(NamedTuple):
-    """A format: what it is for, its module in this room, and the ends of names of its files."""
+    """A format: what it is for, its module in this room, and the ends of names of its files.
+
+    ``for_people`` is one that speaks the language of the user's locale; the others are English
+    unless another language is asked for.
+    """
 
     about: str
     module: str
     suffixes: tuple[str, ...] = ()
+    for_people: bool = False
 
 
 FORMATS: Final[Mapping[str, Format]] = {
-    "markdown": Format("the report; the default where it is piped", "markdown", (".md",)),
-    "text": Format("for reading in a terminal; the default there", "text", (".txt",)),
-    "html": Format("a page for a browser", "html", (".html", ".htm")),
+    "markdown": Format(
+        "the report; the default where it is piped", "markdown", (".md",), for_people=True
+    ),
+    "text": Format(
+        "for reading in a terminal; the default there", "text", (".txt",), for_people=True
+    ),
+    "html": Format("a page for a browser", "html", (".html", ".htm"), for_people=True),
     "json": Format("everything, for programs", "document", (".json",)),
     "agent": Format("few words, for coding agents", "agent"),
     "sarif": Format("for code scanning", "sarif", (".sarif",)),

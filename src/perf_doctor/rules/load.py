@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
-from perf_doctor.rules.built_in import built_in_text, compiled_rules
+from perf_doctor.language import ENGLISH, spoken
+from perf_doctor.rules.built_in import BUILT_IN, built_in_text, compiled_rules
 from perf_doctor.rules.model import Catalog, Rule
 from perf_doctor.rules.position import nearest_name
 from perf_doctor.shell.files import read_text
@@ -26,7 +28,36 @@ def load_rules(
     rules = [rule for rule in catalog.rules if not _begins(rule.id, ignore)]
     selected = tuple(rule for rule in rules if not select or _begins(rule.id, select))
     unselected = tuple(rule for rule in rules if select and not _begins(rule.id, select))
-    return Catalog(selected, catalog.base_jobs, unselected)
+    return _spoken(Catalog(selected, catalog.base_jobs, unselected), files)
+
+
+def page_of(rule: Rule) -> str:
+    """Return the page a rule stands in, in the spoken language where there is one with the rule."""
+    built_in, name = built_in_text()
+    file = BUILT_IN if rule.place.file == name else rule.place.file
+    page = _beside(file) if spoken() != ENGLISH else None
+    if page is not None and f"### {rule.id} " in page[0]:
+        return page[0]
+    return built_in if file == BUILT_IN else read_text(file)
+
+
+def _spoken(catalog: Catalog, files: Sequence[str]) -> Catalog:
+    """Return the catalog with the prose that stands beside its pages in the spoken language."""
+    if spoken() == ENGLISH:
+        return catalog
+    from perf_doctor.rules.translation import translated  # noqa: PLC0415 - English is at hand
+
+    for file in (BUILT_IN, *files):
+        page = _beside(file)
+        if page is not None:
+            catalog = translated(catalog, *page)
+    return catalog
+
+
+def _beside(file: str) -> tuple[str, str] | None:
+    """Return ``rules.zh.md`` beside ``rules.md``, and its name; None where there is none."""
+    name = f"{file.removesuffix('.md')}.{spoken()}.md"
+    return _user_text(name) if os.path.isfile(name) else None
 
 
 def _all_rules(files: Sequence[str]) -> Catalog:
