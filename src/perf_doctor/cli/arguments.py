@@ -83,6 +83,14 @@ def diagnose_parser() -> Parser:
         help="; ".join(f"{name}: {one.about}" for name, one in FORMATS.items()),
     )  # fmt: skip
     parser.add_argument(
+        "--diff", dest="format", action="store_const", const="diff",
+        help="print each fix as a diff of the script, which is never written",
+    )  # fmt: skip
+    parser.add_argument(
+        "--summary", dest="format", action="store_const", const="summary",
+        help="print a table with a line for each script",
+    )  # fmt: skip
+    parser.add_argument(
         "--show-settings", action="store_true",
         help="print what holds for a script and who said it, and stop",
     )  # fmt: skip

@@ -51,6 +51,8 @@ FORMATS: Final[Mapping[str, Format]] = {
         "for reading in a terminal; the default there", "text", (".txt",), for_people=True
     ),
     "html": Format("a page for a browser", "html", (".html", ".htm"), for_people=True),
+    "diff": Format("each fix as a diff of the script", "diff", (".diff", ".patch"), True),
+    "summary": Format("a table with a line for each script", "summary", (), True),
     "json": Format("everything, for programs", "document", (".json",)),
     "agent": Format("few words, for coding agents", "agent"),
     "sarif": Format("for code scanning", "sarif", (".sarif",)),

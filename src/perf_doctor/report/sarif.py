@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from hashlib import sha256
 from os import sep
 from os.path import normpath, relpath
@@ -17,6 +18,7 @@ from typing import Any, Final
 from perf_doctor._version import __version__
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.inert import prose
+from perf_doctor.report.edits import edited
 from perf_doctor.report.flags import changed_flags, fix_text
 from perf_doctor.report.formats import Report
 from perf_doctor.report.plain import plain
@@ -150,40 +152,32 @@ def _fingerprint(diagnosis: Diagnosis, finding: Finding) -> str:
 
 
 def _fixes(diagnosis: Diagnosis, finding: Finding) -> Iterator[Object]:
-    """Yield the fix as an edit where it is one value that stands in the script as a word.
+    """Yield the fix as an edit of whole lines; one that would write a masked secret is none."""
+    files = {
+        file: list(_replacements(diagnosis.texts[file], after))
+        for file, after in edited(diagnosis, finding).items()
+    }
+    new = "".join(each["insertedContent"]["text"] for one in files.values() for each in one)
+    if not files or diagnosis.redactor.redact(new) != new:
+        return
+    changed = [
+        {"artifactLocation": {"uri": _uri(diagnosis, file)}, "replacements": replacements}
+        for file, replacements in files.items()
+    ]
+    shown = _clean(diagnosis, changed_flags(finding.fix.changes))
+    yield {"description": {"text": shown}, "artifactChanges": changed}
 
-    A value that the shell or the redactor would have otherwise is none to write into a script.
-    """
-    changes = finding.fix.changes
-    if changes.unset or len(changes.set) != 1:
-        return
-    [(flag, value)] = changes.set.items()
-    row = next((row for row in finding.setting if row.flag == flag), None)
-    if row is None or row.file != diagnosis.script or not isinstance(value, str):
-        return
-    shown = changed_flags(changes)
-    if shown != f"{flag} {value}" or " " in value or diagnosis.redactor.redact(shown) != shown:
-        return
-    lines = diagnosis.texts.get(row.file, "").split("\n")  # as places count them
-    line = lines[row.line - 1] if row.line <= len(lines) else ""
-    old = f"{flag} {row.value}"
-    rest = line[row.column - 1 :]
-    if not rest.startswith(old) or rest[len(old) :][:1] not in ("", " ", ")"):
-        return
-    begin = row.column + len(flag) + 1
-    region = {
-        "startLine": row.line, "startColumn": begin,
-        "endLine": row.line, "endColumn": row.column + len(old),
-    }  # fmt: skip
-    replacement = {"deletedRegion": region, "insertedContent": {"text": value}}
-    change = {
-        "artifactLocation": {"uri": _uri(diagnosis, row.file)},
-        "replacements": [replacement],
-    }
-    yield {
-        "description": {"text": _clean(diagnosis, shown)},
-        "artifactChanges": [change],
-    }
+
+def _replacements(before: str, after: str) -> Iterator[Object]:
+    """Yield the lines to delete and what to put there; lines end where places say they do."""
+    old, new = ([f"{line}\n" for line in text.split("\n")] for text in (before, after))
+    for kind, begin, end, first, last in SequenceMatcher(None, old, new, False).get_opcodes():
+        if kind != "equal":
+            region = {"startLine": begin + 1, "startColumn": 1, "endLine": end + 1, "endColumn": 1}
+            yield {
+                "deletedRegion": region,
+                "insertedContent": {"text": "".join(new[first:last])},
+            }
 
 
 def _uri(diagnosis: Diagnosis, file: str) -> str:
