@@ -12,6 +12,7 @@ from perf_doctor.estimate.memory import MemoryEstimate
 from perf_doctor.estimate.time import TimeEstimate
 from perf_doctor.estimate.time_job import Given
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.launch.comments import contradictions
 from perf_doctor.launch.environment import job_environment
 from perf_doctor.launch.secrets import Redactor
@@ -19,6 +20,7 @@ from perf_doctor.launch.settings import read_settings
 from perf_doctor.launch.trainer import Trainer, find_program, read_trainer
 from perf_doctor.plan.naming import disagreements
 from perf_doctor.plan.plan import Plan, build_plan
+from perf_doctor.rules.accepted import Accepted
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judge import judge, one_for_each_problem
 from perf_doctor.rules.judgement import Finding, Judgement
@@ -38,10 +40,6 @@ if TYPE_CHECKING:  # their page is read only for a job with findings
 
 MAX_LAUNCHES: Final = 8
 """A script with more launches than this is generated, or hostile; the first ones are diagnosed."""
-_LOOKED_FOR: Final = (
-    "looked for `ray job submit … -- python …` and for a direct start of"
-    " relax.entrypoints.train, train.py or train_async.py"
-)
 
 
 class NoLaunchError(ScriptError):
@@ -60,8 +58,9 @@ class Options:
     begins with one of ``select`` (all, when that is empty) and with none of ``ignore``.
     ``severities`` says by a rule's id how severe its findings are. ``baseline_files`` are pages of
     known-good configurations beside the built-in one. ``network_gb_s`` are GB/s (1e9 bytes) of one
-    GPU to other nodes in one direction. With ``untrusted`` nothing is followed that the script's
-    comments say for it, neither reasons nor directives.
+    GPU to other nodes in one direction. ``accepted`` are findings that the project lives with. With
+    ``untrusted`` nothing is followed that the script's comments say for it, neither reasons nor
+    directives.
     """
 
     gpu: str | None = None
@@ -80,6 +79,7 @@ class Options:
     baseline_files: Sequence[str] = ()
     network_gb_s: float | None = None
     untrusted: bool = False
+    accepted: Accepted | None = None
 
 
 @frozen
@@ -171,7 +171,8 @@ class Doctor:
         first, *others = (self._launch(script, *launch) for launch in launches[:MAX_LAUNCHES])
         left_out = len(launches) - MAX_LAUNCHES
         if left_out > 0:
-            note = Note(f"the script holds {counted(left_out, 'further launch')}, left out here")
+            more = counted(left_out, "further launch")
+            note = Note(said("the script holds {launches}, left out here", launches=more))
             first = replace(first, notes=(*first.notes, note))
         return replace(first, variants=tuple(others))
 
@@ -223,10 +224,12 @@ class Doctor:
             judged = judge(self.catalog, job)
             told = compared(overridden(judged, options.severities), job.plan, self._baselines)
             heard = told if options.untrusted else remarks.heed(told)
+            if options.accepted is not None:
+                heard = options.accepted.heed(heard, script.path)
             return one_for_each_problem(self.catalog, heard)
 
         judgements = judged(job)
-        said = (
+        remarked = (
             *map(Note, disagreements(plan, script.path, script.header)),
             *contradictions(settings),
             *(() if options.untrusted else remarks.notes()),
@@ -238,7 +241,7 @@ class Doctor:
             plan=plan,
             job=job,
             judgements=judgements,
-            notes=(*run.notes, *said),
+            notes=(*run.notes, *remarked),
             redactor=Redactor(
                 [word.text for word in trainer.argv],
                 {**script.variables, **environment, **options.environment},
@@ -278,7 +281,7 @@ def _launches(run: Run) -> Iterator[tuple[str | None, Command]]:
     """
     known = [c for c in run.launches if read_trainer(c).framework != "other"]
     for index, command in enumerate(known or run.launches):
-        place = f"launch at line {command.place.line}"
+        place = said("launch at line {line}", line=command.place.line)
         if index == 0:
             yield run.condition, command
         else:
@@ -287,7 +290,11 @@ def _launches(run: Run) -> Iterator[tuple[str | None, Command]]:
 
 def _no_launch(script: Script) -> str:
     why = "".join(f"; {note}" for note in script.runs[0].notes[:2])
-    return f"no launch found: {_LOOKED_FOR}{why}"
+    looked_for = said(
+        "no launch found: looked for `ray job submit … -- python …` and for a direct start of"
+        " relax.entrypoints.train, train.py or train_async.py"
+    )
+    return f"{looked_for}{why}"
 
 
 def _unpassed(run: Run) -> dict[str, Place]:

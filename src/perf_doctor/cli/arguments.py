@@ -91,6 +91,10 @@ def diagnose_parser() -> Parser:
         help="print a table with a line for each script",
     )  # fmt: skip
     parser.add_argument(
+        "--write-accepted", type=path, metavar="FILE",
+        help="write a file that accepts today's findings, and stop; reasons in it are kept",
+    )  # fmt: skip
+    parser.add_argument(
         "--show-settings", action="store_true",
         help="print what holds for a script and who said it, and stop",
     )  # fmt: skip
@@ -196,6 +200,10 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--baselines", action="append", default=[], type=path, metavar="FILE",
         help="known-good configurations of your own, beside the built-in ones; repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--accepted", type=path, metavar="FILE",
+        help="do not tell the findings that this file accepts (--write-accepted makes it)",
     )  # fmt: skip
     parser.add_argument(
         "--select", action="append", default=[], type=_rule_ids, metavar="RULES",

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
+from perf_doctor.cli.acceptance import tell_stale, write_accepted
 from perf_doctor.cli.doctors import Doctors
-from perf_doctor.cli.output import complain, put, say
+from perf_doctor.cli.output import complain, say, write
 from perf_doctor.cli.speech import speak_for
 from perf_doctor.cli.targets import screen, targets
 from perf_doctor.diagnosis import Diagnosis
@@ -30,7 +31,10 @@ def run(arguments: argparse.Namespace, command: str) -> int:
         return _show_settings(doctors, arguments.scripts)
     speak_for(arguments, doctors, arguments.scripts[0], people=_for_people(arguments, command))
     diagnoses, failed = read_all(doctors, arguments.scripts)
-    tell_notes(diagnoses)
+    if getattr(arguments, "write_accepted", None):
+        return 2 if failed or not write_accepted(diagnoses, arguments) else 0
+    tell_notes(diagnoses, verdicts=len(diagnoses) == 1)
+    tell_stale(doctors)
     if diagnoses:
         failed |= not _written(diagnoses, arguments, command, doctors)
     if failed:
@@ -127,23 +131,6 @@ def _written(
         seen = report if target else replace(report, columns=where.columns, colour=where.colour)
         done &= write(rendered(name, seen), target, arguments.scripts)
     return done
-
-
-def write(text: str, target: str | None, scripts: Sequence[str]) -> bool:
-    """Print a report, or write it to a file that is none of the scripts; False when it cannot."""
-    if target is None:
-        put(text)
-        return True
-    if any(os.path.realpath(path) == os.path.realpath(target) for path in scripts):
-        complain(f"{target}: is the script itself, which is never written")
-        return False
-    try:
-        with open(target, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError as error:
-        complain(f"{target}: cannot be written ({error.strerror})")
-        return False
-    return True
 
 
 def _fails(diagnosis: Diagnosis, doctors: Doctors) -> bool:

@@ -11,11 +11,12 @@ from perf_doctor.configuration.find import Configuration, find, read
 from perf_doctor.configuration.ids import check_ids, ignored_in
 from perf_doctor.configuration.merge import Chosen, merged
 from perf_doctor.diagnosis import Doctor, Options
+from perf_doctor.rules.accepted import Accepted, read_accepted
 from perf_doctor.rules.load import load_rules
 from perf_doctor.rules.model import CatalogError
 from perf_doctor.shell.limits import ScriptError
 
-_QUIETER: Final = ("select", "ignore", "per-file-ignores", "severity", "fail-on")
+_QUIETER: Final = ("select", "ignore", "per-file-ignores", "severity", "fail-on", "accepted")
 """Keys by which a configuration can take findings out of a report, or the failure out of a run."""
 
 
@@ -23,6 +24,7 @@ class Doctors:
     """The doctors of a run; what the command line says comes before a configuration's word.
 
     ``arguments`` are those of any command that reads scripts; an option it lacks is not given.
+    ``accepted`` holds, by file, the findings the projects live with, as far as they were read.
     """
 
     def __init__(self, arguments: argparse.Namespace) -> None:
@@ -30,6 +32,7 @@ class Doctors:
         self._configurations: dict[str, Configuration] = {}
         self._doctors: dict[tuple[str | None, tuple[str, ...]], Doctor] = {}
         self._told: set[str] = set()
+        self.accepted: dict[str, Accepted] = {}
 
     def of(self, script: str) -> Doctor | None:
         """Return the doctor for a script; None, and told why, where what it goes by is broken."""
@@ -69,9 +72,18 @@ class Doctors:
             files = cast("tuple[str, ...]", settings["rules"].value)
             check_ids(configuration, [rule.id for rule in load_rules(files).rules])
             self._tell(_quieter(configuration, settings))
-        doctor = Doctor(_options(settings, self._given, ignored))
+        doctor = Doctor(_options(settings, self._given, ignored, self._accepted(settings)))
         doctor.catalog  # noqa: B018 - a broken rule is told before anything is diagnosed
         return doctor
+
+    def _accepted(self, settings: Mapping[str, Chosen]) -> Accepted | None:
+        """Return what is accepted; several doctors with the same file share one."""
+        file = cast("str | None", settings["accepted"].value)
+        if file is None:
+            return None
+        if file not in self.accepted:
+            self.accepted[file] = read_accepted(file)
+        return self.accepted[file]
 
     def _tell(self, lines: Iterable[str]) -> None:
         """Complain of each line that was not told before."""
@@ -82,7 +94,10 @@ class Doctors:
 
 
 def _options(
-    settings: Mapping[str, Chosen], given: Mapping[str, Any], ignored: tuple[str, ...]
+    settings: Mapping[str, Chosen],
+    given: Mapping[str, Any],
+    ignored: tuple[str, ...],
+    accepted: Accepted | None,
 ) -> Options:
     chosen: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
     return Options(
@@ -102,6 +117,7 @@ def _options(
         baseline_files=chosen["baselines"],
         network_gb_s=chosen["network"],
         untrusted=bool(given.get("untrusted")),
+        accepted=accepted,
     )
 
 

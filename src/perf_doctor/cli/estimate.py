@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from perf_doctor.cli.arguments import Parser, add_lengths, add_output, add_scripts, add_surroundings
-from perf_doctor.cli.diagnose import read_all, write
+from perf_doctor.cli.diagnose import read_all
 from perf_doctor.cli.doctors import Doctors
+from perf_doctor.cli.output import write
 from perf_doctor.cli.speech import speak_for
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.report.document import json_estimate

@@ -6,8 +6,9 @@ reaches a terminal as anything but text.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from perf_doctor.inert import inert
 
@@ -26,6 +27,23 @@ def say(*lines: str) -> None:
 def complain(message: str) -> None:
     """Print one line on standard error, inert."""
     print(f"perf-doctor: {inert(message)}", file=sys.stderr)
+
+
+def write(text: str, target: str | None, scripts: Sequence[str]) -> bool:
+    """Print a report, or write it to a file that is none of the scripts; False when it cannot."""
+    if target is None:
+        put(text)
+        return True
+    if any(os.path.realpath(path) == os.path.realpath(target) for path in scripts):
+        complain(f"{target}: is the script itself, which is never written")
+        return False
+    try:
+        with open(target, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError as error:
+        complain(f"{target}: cannot be written ({error.strerror})")
+        return False
+    return True
 
 
 def _split(texts: Iterable[str]) -> Iterator[str]:

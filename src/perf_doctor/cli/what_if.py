@@ -10,9 +10,9 @@ from perf_doctor.cli.arguments import (
     add_surroundings,
     path,
 )
-from perf_doctor.cli.diagnose import read_all, tell_notes, write
+from perf_doctor.cli.diagnose import read_all, tell_notes
 from perf_doctor.cli.doctors import Doctors
-from perf_doctor.cli.output import complain
+from perf_doctor.cli.output import complain, write
 from perf_doctor.cli.speech import speak_for
 from perf_doctor.explore.asked import ChangeError, read_changes
 from perf_doctor.explore.what_if import what_if

@@ -12,7 +12,7 @@ from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.shell.limits import ScriptError
 
 Kind = Literal[
-    "card", "number", "whole number", "folder", "files", "rules", "rules by file",
+    "card", "number", "whole number", "path", "files", "rules", "rules by file",
     "severity by rule", "choice", "switch",
 ]  # fmt: skip
 MAX_TOLD_CHARS: Final = 60
@@ -53,7 +53,7 @@ KEYS: Final = (
         "network", "number", "GB/s (1e9 bytes) to other nodes for each GPU, one direction",
         0.1, 10_000, "GB/s",
     ),
-    Key("model-config-dir", "folder", "where ${MODEL_CONFIG_DIR}/<model>.sh is found"),
+    Key("model-config-dir", "path", "where ${MODEL_CONFIG_DIR}/<model>.sh is found"),
     Key("mean-response-len", "number", "mean tokens of a response", 1, 10_000_000, "tokens"),
     Key("response-len-sigma", "number", "spread of the logarithm of a response's length", 0.01, 3),
     Key("prompt-len", "number", "mean tokens of a prompt", 1, 10_000_000, "tokens"),
@@ -70,6 +70,7 @@ KEYS: Final = (
     ),
     Key("rules", "files", "catalogs of your own, beside the built-in one", default=()),
     Key("baselines", "files", "known-good configurations of your own", default=()),
+    Key("accepted", "path", "a file of findings the project lives with"),
     Key("lang", "choice", "the language of the report", choices=LANGUAGES, default="en"),
     Key("all", "switch", "show every finding, however many", default=False),
 )  # fmt: skip

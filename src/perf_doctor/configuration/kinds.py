@@ -73,7 +73,7 @@ def _switch(key: Key, value: object, home: Home) -> bool:
     return value
 
 
-def _folder(key: Key, value: object, home: Home) -> str:
+def _path(key: Key, value: object, home: Home) -> str:
     return _inside(value, home)
 
 
@@ -99,7 +99,7 @@ _READERS: Final[Mapping[Kind, Callable[[Key, object, Home], object]]] = {
     "card": _card,
     "number": _number,
     "whole number": _number,
-    "folder": _folder,
+    "path": _path,
     "files": _files,
     "rules": _rules,
     "rules by file": _rules_by_file,
