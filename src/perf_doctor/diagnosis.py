@@ -12,6 +12,7 @@ from perf_doctor.estimate.memory import MemoryEstimate
 from perf_doctor.estimate.time import TimeEstimate
 from perf_doctor.estimate.time_job import Given
 from perf_doctor.frozen import frozen
+from perf_doctor.inert import inert
 from perf_doctor.language import said
 from perf_doctor.launch.comments import contradictions
 from perf_doctor.launch.environment import job_environment
@@ -29,7 +30,7 @@ from perf_doctor.rules.model import Catalog
 from perf_doctor.rules.overridden import overridden
 from perf_doctor.rules.ranking import findings
 from perf_doctor.rules.remarks import Remarks, baselines_of, compared
-from perf_doctor.shell.files import Library, read_text, tree_root
+from perf_doctor.shell.files import Files, Library, read_text, tree_root
 from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Command, Note, Place, Run, Script
 from perf_doctor.shell.reader import STDIN_NAME, Surroundings, read_script
@@ -60,7 +61,7 @@ class Options:
     known-good configurations beside the built-in one. ``network_gb_s`` are GB/s (1e9 bytes) of one
     GPU to other nodes in one direction. ``accepted`` are findings that the project lives with. With
     ``untrusted`` nothing is followed that the script's comments say for it, neither reasons nor
-    directives.
+    directives. No file is opened outside the folders ``within``, where any are given.
     """
 
     gpu: str | None = None
@@ -80,6 +81,7 @@ class Options:
     network_gb_s: float | None = None
     untrusted: bool = False
     accepted: Accepted | None = None
+    within: Sequence[str] = ()
 
 
 @frozen
@@ -90,7 +92,8 @@ class Diagnosis:
     reaches by default; ``variants`` holds the other launches of the script, each with its
     condition. ``notes`` tell how the script was read. ``redactor`` must see every text of the
     script before it is printed. ``texts`` holds the text of each file that was read, by its name in
-    places. ``judge`` judges this launch with other settings as it was judged.
+    places. ``judge`` judges this launch with other settings as it was judged. ``way`` is the
+    part of the condition that tells a way through the script, and not which of its launches.
     """
 
     script: str
@@ -104,6 +107,7 @@ class Diagnosis:
     texts: Mapping[str, str] = field(repr=False, compare=False)
     judge: Callable[[Job], tuple[Judgement, ...]] = field(repr=False, compare=False)
     variants: tuple[Diagnosis, ...] = ()
+    way: str | None = None
 
     @property
     def memory(self) -> MemoryEstimate:
@@ -185,6 +189,7 @@ class Doctor:
             arguments=self.options.arguments,
             defaults={"MODEL_CONFIG_DIR": folder},
             folders=(folder,) if given else (),
+            within=self.options.within,
         )
 
     def _launch(
@@ -203,7 +208,7 @@ class Doctor:
             gpu=options.gpu,
             gpus_per_node=options.gpus_per_node,
             network_gb_s=options.network_gb_s,
-            read_file=_read_file,
+            read_file=partial(_read_file, within=options.within),
         )
         plan = planned(settings)
         job = Job(
@@ -237,6 +242,7 @@ class Doctor:
         return Diagnosis(
             script=script.path,
             condition=condition,
+            way=run.condition,
             trainer=trainer,
             plan=plan,
             job=job,
@@ -289,7 +295,7 @@ def _launches(run: Run) -> Iterator[tuple[str | None, Command]]:
 
 
 def _no_launch(script: Script) -> str:
-    why = "".join(f"; {note}" for note in script.runs[0].notes[:2])
+    why = "".join(f"; {inert(str(note))}" for note in script.runs[0].notes[:2])
     looked_for = said(
         "no launch found: looked for `ray job submit … -- python …` and for a direct start of"
         " relax.entrypoints.train, train.py or train_async.py"
@@ -303,9 +309,10 @@ def _unpassed(run: Run) -> dict[str, Place]:
     return {name: place for name, place in run.arrays.items() if name not in passed}
 
 
-def _read_file(path: str) -> bytes | None:
-    """Return the bytes of a small regular file, None when there is none."""
+def _read_file(path: str, *, within: Sequence[str] = ()) -> bytes | None:
+    """Return the bytes of a small regular file, None when there is none that may be read."""
     try:
-        return read_text(path).encode()
+        allowed = Files(tuple(within), Library()).resolve(path) if within else path
+        return None if allowed is None else read_text(allowed).encode()
     except (ScriptError, ValueError):
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from perf_doctor.language import ENGLISH, said, spoken
 
 
@@ -22,3 +24,11 @@ def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return f"{noun[:-1]}ies"
     return f"{noun}s"
+
+
+def sentences(texts: Iterable[str]) -> str:
+    """Return sentences one behind the other: a Chinese full stop brings its own space."""
+    joined = ""
+    for text in filter(None, texts):
+        joined += text if not joined or joined.endswith("。") else f" {text}"
+    return joined

@@ -51,6 +51,7 @@ def test_the_skill_is_its_page_and_its_references() -> None:
         "SKILL.md",
         "references/baselines.md",
         "references/rules.md",
+        "references/rules.zh.md",
         "references/writing-rules.md",
     }
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from perf_doctor.estimate.activations import checkpoint_bytes, layer_bytes
 from perf_doctor.estimate.constants import (
-    CONSTANTS,
+    COMMUNICATION_GIB,
+    CONTEXT_GIB,
+    DEEPEP_GIB,
+    ENGINE_EXTRA_GIB,
     FORWARD_LOGIT_BYTES,
     FRAGMENTATION,
     GIB,
+    GROUPED_GEMM_GIB,
+    HOST_BASE_GIB,
+    SLEEPING_ENGINE_GIB,
+    SLEEPING_TRAINER_GIB,
+    WORKSPACE_GIB,
 )
 from perf_doctor.estimate.engine import (
     kv_bytes_per_token,
@@ -19,12 +28,14 @@ from perf_doctor.estimate.engine import (
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.estimate.loss import loss_bytes
 from perf_doctor.estimate.memory import MemoryEstimate
-from perf_doctor.estimate.parameters import Kind, count_stages, kinds_by_stage
+from perf_doctor.estimate.parameters import count_stages, kinds_by_stage
 from perf_doctor.estimate.phases import Phase
 from perf_doctor.estimate.shape import Training
+from perf_doctor.estimate.shown import listed, named
 from perf_doctor.estimate.states import HOST_ADAM_BYTES, optimizer_bytes
 from perf_doctor.estimate.training import Stage
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 
 
 @frozen
@@ -38,7 +49,13 @@ class Explanation:
 
     def __str__(self) -> str:
         """One line."""
-        return f"{self.figure}: {self.formula} = {self.numbers} = {self.gib:.2f} GiB"
+        return said(
+            "{figure}: {formula} = {numbers} = {gib} GiB",
+            figure=named(self.figure),
+            formula=self.formula,
+            numbers=self.numbers,
+            gib=f"{self.gib:.2f}",
+        )
 
 
 def explain(estimate: MemoryEstimate, phase: Phase) -> tuple[Explanation, ...]:
@@ -62,7 +79,7 @@ def _trainer(estimate: MemoryEstimate, training: Training, phase: Phase) -> Iter
     local += f" + {_n(count.expert)} ÷ {mesh.ep * mesh.etp})" if count.expert else ")"
     yield Explanation(
         "weights",
-        "bytes × (split ÷ TP + whole + experts ÷ (EP × ETP))",
+        said("bytes × (split ÷ TP + whole + experts ÷ (EP × ETP))"),
         f"{_n(states.weight + states.cast_copy)} × {local}",
         held.weights,
     )
@@ -70,17 +87,17 @@ def _trainer(estimate: MemoryEstimate, training: Training, phase: Phase) -> Iter
         trained = _n(held.gradients * GIB / states.gradient)
         yield Explanation(
             "gradients",
-            "bytes × trained parameters of the rank",
+            said("bytes × trained parameters of the rank"),
             f"{_n(states.gradient)} × {trained}",
             held.gradients,
         )
     if held.optimizer:
-        shards = f"dense ÷ {mesh.dense_shards}"
+        shards = said("dense ÷ {shards}", shards=mesh.dense_shards)
         if count.expert:
-            shards += f" + experts ÷ {mesh.expert_shards}"
+            shards += " + " + said("experts ÷ {shards}", shards=mesh.expert_shards)
         yield Explanation(
             "optimizer",
-            "bytes × (dense ÷ (DP × CP) + experts ÷ expert DP)",
+            said("bytes × (dense ÷ (DP × CP) + experts ÷ expert DP)"),
             f"{_n(optimizer_bytes(states))} × ({shards})",
             held.optimizer,
         )
@@ -96,24 +113,33 @@ def _activations(training: Training, stage: Stage, phase: Phase) -> Iterator[Exp
     recompute = training.recompute
     kinds = kinds_by_stage(shape, mesh.stages)[stage.pp_stage]
     if recompute.granularity == "full":
-        terms = f"2h/u = {_n(checkpoint_bytes(shape, mesh))} per checkpoint"
+        terms = said("2h/u = {bytes} per checkpoint", bytes=_n(checkpoint_bytes(shape, mesh)))
     else:
         parts = []
         for kind, times in kinds:
             one = layer_bytes(shape, mesh, recompute, batch, kind)
-            parts.append(f"{times} {_name(kind)} × {_n(sum(one))}")
+            parts.append(said(_LAYERS[kind.linear, kind.moe], count=times, bytes=_n(sum(one))))
         terms = " + ".join(parts)
+    numbers = f"{stage.in_flight:.3g} × {_range(batch.tokens)} × ({terms})"
+    if shape.routed:
+        imbalance = _range(training.imbalance)
+        numbers = said("{numbers}, imbalance {imbalance}", numbers=numbers, imbalance=imbalance)
     yield Explanation(
         "activations",
-        "micro-batches in flight × tokens × bytes per token and layer, and one layer's backward",
-        f"{stage.in_flight:.3g} × {_range(batch.tokens)} × ({terms})"
-        + (f", imbalance {_range(training.imbalance)}" if shape.routed else ""),
+        said(
+            "micro-batches in flight × tokens × bytes per token and layer, and one layer's backward"
+        ),
+        numbers,
         phase.components.activations,
     )
 
 
-def _name(kind: Kind) -> str:
-    return ("linear " if kind.linear else "") + ("expert" if kind.moe else "dense") + " layers"
+_LAYERS: Final = {
+    (False, False): "{count} dense layers × {bytes}",
+    (False, True): "{count} expert layers × {bytes}",
+    (True, False): "{count} linear dense layers × {bytes}",
+    (True, True): "{count} linear expert layers × {bytes}",
+}  # messages
 
 
 def _logits(training: Training, phase: Phase) -> Explanation:
@@ -126,7 +152,7 @@ def _logits(training: Training, phase: Phase) -> Explanation:
             tokens = batch.forward_tokens
     return Explanation(
         "logits",
-        "bytes × tokens × vocabulary ÷ TP",
+        said("bytes × tokens × vocabulary ÷ TP"),
         f"{_range(each)} × {_range(tokens)} × {_n(training.shape.vocab)} ÷ {training.mesh.tp}",
         phase.components.logits,
     )
@@ -135,20 +161,34 @@ def _logits(training: Training, phase: Phase) -> Explanation:
 def _around(phase: Phase) -> Iterator[Explanation]:
     held = phase.components
     yield Explanation(
-        "communication", "NCCL and DeepEP buffers", _constants("NCCL", "DeepEP"), held.communication
+        "communication",
+        said("NCCL and DeepEP buffers"),
+        _listed(
+            (said("NCCL and process groups of a trainer"), COMMUNICATION_GIB),
+            (said("DeepEP buffers"), DEEPEP_GIB),
+        ),
+        held.communication,
     )
     yield Explanation(
         "overhead",
-        "workspaces, dummy weight gradients, fragments, context, sleeping neighbours",
-        f"fragments {FRAGMENTATION.expected - 1:.0%} of what is allocated, "
-        + _constants("workspace", "CUDA context", "a sleeping SGLang"),
+        said("workspaces, dummy weight gradients, fragments, context, sleeping neighbours"),
+        said(
+            "fragments {share} of what is allocated, {constants}",
+            share=f"{FRAGMENTATION.expected - 1:.0%}",
+            constants=_listed(
+                (said("workspace"), WORKSPACE_GIB),
+                (said("workspace of grouped GEMMs"), GROUPED_GEMM_GIB),
+                (said("CUDA context and modules"), CONTEXT_GIB),
+                (said("a sleeping SGLang engine"), SLEEPING_ENGINE_GIB),
+            ),
+        ),
         held.overhead,
     )
 
 
-def _constants(*beginnings: str) -> str:
-    found = (constant for constant in CONSTANTS if constant.name.startswith(beginnings))
-    return ", ".join(f"{one.name} {_range(one.value)}" for one in found)
+def _listed(*constants: tuple[str, Interval]) -> str:
+    """Return constants with their values, by the names that their table gives them."""
+    return listed(f"{name} {_range(value)}" for name, value in constants)
 
 
 def _engine(estimate: MemoryEstimate, phase: Phase) -> Iterator[Explanation]:
@@ -158,26 +198,43 @@ def _engine(estimate: MemoryEstimate, phase: Phase) -> Iterator[Explanation]:
             continue
         yield Explanation(
             "weights",
-            "bytes × parameters ÷ TP",
-            f"{_n(engine.weight_bytes)} × parameters ÷ {engine.tp * engine.pp}",
+            said("bytes × parameters ÷ TP"),
+            said(
+                "{bytes} × parameters ÷ {ranks}",
+                bytes=_n(engine.weight_bytes),
+                ranks=engine.tp * engine.pp,
+            ),
             phase.components.weights,
         )
         fraction, free = mem_fraction(engine), memory.static * (1 / GIB)
-        pool = f"{memory.kv_tokens.expected:,.0f} tokens of"
-        pool += f" {kv_bytes_per_token(engine, engine.shape):,.0f} bytes"
+        pool = said(
+            "{fraction} of the GPU is {gib} GiB; holds {tokens} tokens of {bytes} bytes",
+            fraction=_range(fraction),
+            gib=_range(free),
+            tokens=f"{memory.kv_tokens.expected:,.0f}",
+            bytes=f"{kv_bytes_per_token(engine, engine.shape):,.0f}",
+        )
         if memory.state_slots is not None:
-            each = state_bytes_per_request(engine, engine.shape) / 1e6
-            pool += f", {memory.state_slots.expected:,.0f} states of {each:.1f} MB"
+            pool = said(
+                "{pool}, {states} states of {size} MB",
+                pool=pool,
+                states=f"{memory.state_slots.expected:,.0f}",
+                size=f"{state_bytes_per_request(engine, engine.shape) / 1e6:.1f}",
+            )
         yield Explanation(
             "kv_cache",
-            "static fraction × free memory − weights",
-            f"{_range(fraction)} of the GPU is {_range(free)} GiB; holds {pool}",
+            said("static fraction × free memory − weights"),
+            pool,
             phase.components.kv_cache,
         )
         yield Explanation(
             "overhead",
-            "graphs, activations, context, a sleeping trainer",
-            _constants("SGLang outside", "a sleeping trainer", "CUDA context"),
+            said("graphs, activations, context, a sleeping trainer"),
+            _listed(
+                (said("CUDA context and modules"), CONTEXT_GIB),
+                (said("a sleeping trainer, NCCL groups destroyed"), SLEEPING_TRAINER_GIB),
+                (said("SGLang outside its static share: graphs, activations"), ENGINE_EXTRA_GIB),
+            ),
             phase.components.overhead,
         )
 
@@ -188,15 +245,22 @@ def explain_host(estimate: MemoryEstimate) -> Explanation | None:
     if host is None or job is None or not estimate.stages:
         return None
     stage = max(estimate.stages, key=lambda one: one.states.resident)
-    parts = [f"CPU Adam {stage.states.host / GIB:.1f} ({HOST_ADAM_BYTES:.0f} bytes per element)"]
-    copies = job.weight_copies * stage.states.weights / GIB
-    parts.append(f"{job.weight_copies} weight copies {copies:.1f}")
+    adam, copies = stage.states.host / GIB, job.weight_copies * stage.states.weights / GIB
+    parts = [
+        said(
+            "CPU Adam {gib} ({bytes} bytes per element)",
+            gib=f"{adam:.1f}",
+            bytes=f"{HOST_ADAM_BYTES:.0f}",
+        ),
+        said("{copies} weight copies {gib}", copies=job.weight_copies, gib=f"{copies:.1f}"),
+    ]
     if job.sleep != "never":
-        parts.append(f"sleeping pool ({job.sleep})")
-    parts.append(_constants("host memory per GPU") + " GiB")
+        parts.append(said("sleeping pool ({mode})", mode=job.sleep))
+    each = said("host memory per GPU for processes, engine, Ray, object store")
+    parts.append(f"{_listed((each, HOST_BASE_GIB))} GiB")
     return Explanation(
         "host",
-        "GPUs per node × (pinned copies of a rank + processes)",
+        said("GPUs per node × (pinned copies of a rank + processes)"),
         f"{job.gpus_per_node} × ({' + '.join(parts)})",
         host.expected,
     )

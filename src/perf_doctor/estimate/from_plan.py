@@ -23,6 +23,7 @@ from perf_doctor.estimate.shape import (
     States,
     Training,
 )
+from perf_doctor.language import said
 from perf_doctor.plan.parallel import Mesh as PlanMesh
 from perf_doctor.plan.pipeline import even_stages
 from perf_doctor.plan.plan import Plan
@@ -39,7 +40,7 @@ def job_of(plan: Plan) -> Job | str:
     actor: Training | None = None
     roles = plan.roles.active
     if roles is None:
-        return "which roles the job starts is not known"
+        return said("which roles the job starts is not known")
     if "actor" in roles:
         found = _actor(plan)
         if isinstance(found, str):
@@ -70,19 +71,19 @@ def job_of(plan: Plan) -> Job | str:
 def _actor(plan: Plan) -> Training | str:
     model, vocab = plan.model.architecture, plan.padded_vocab_size
     if model is None or vocab is None:
-        return "the model's shape is not known"
+        return said("the model's shape is not known")
     shape = shape_of(model, vocab)
     if shape is None:
-        return "a size of the model is not known"
+        return said("a size of the model is not known")
     mesh = _mesh(plan, plan.parallel.mesh, shape)
     if isinstance(mesh, str):
         return mesh
     states = _states(plan)
     if states is None:
-        return "how the optimizer keeps its state is not known"
+        return said("how the optimizer keeps its state is not known")
     tokens = _tokens(plan, plan.batch.token_budget, mesh.cp)
     if tokens is None:
-        return "how many tokens a micro-batch holds is not known"
+        return said("how many tokens a micro-batch holds is not known")
     batch = Batch(
         tokens=tokens,
         micro_batches=_micro_batches(plan, tokens, mesh),
@@ -109,16 +110,16 @@ def _actor(plan: Plan) -> Training | str:
 def _mesh(plan: Plan, mesh: PlanMesh, shape: Shape) -> Mesh | str:
     sizes = (mesh.tp, mesh.cp, mesh.pp, mesh.ep, mesh.etp)
     if None in sizes:
-        return "a parallel size is not known"
+        return said("a parallel size is not known")
     if not mesh.dp:
-        return "the processes cannot be divided over the parallel sizes"
+        return said("the processes cannot be divided over the parallel sizes")
     tp, cp, pp, ep, etp = (size or 1 for size in sizes)
     own = mesh is plan.parallel.mesh
     stages = plan.pipeline.layers_per_stage if own else even_stages(shape.layers, pp)
     if stages is None or sum(stages) != shape.layers:
-        return "how the layers lie on the pipeline stages is not known"
+        return said("how the layers lie on the pipeline stages is not known")
     if shape.routed is not None and mesh.edp is None:
-        return "the processes cannot be divided over the expert parallel sizes"
+        return said("the processes cannot be divided over the expert parallel sizes")
     return Mesh(
         tp=tp,
         cp=cp,
@@ -270,7 +271,7 @@ def _uncapped(plan: Plan) -> tuple[Uncapped | None, str | None]:
     if plan.task == "sft":
         strategy = text(plan.settings, "--sft-oversize-strategy")
         if strategy == "keep" and "actor" in (plan.roles.active or {}):
-            return "sample", "--sft-oversize-strategy truncate_right (or skip)"
+            return "sample", said("--sft-oversize-strategy truncate_right (or skip)")
         return None, None
     if plan.lengths.context is not None:
         return None, None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from perf_doctor.estimate.constants import GIB, SLEEPING_ENGINE_GIB, SLEEPING_TRAINER_GIB
 from perf_doctor.estimate.engine import EngineMemory, engine_memory
 from perf_doctor.estimate.fits import Fits, fits, worst
@@ -19,8 +22,10 @@ from perf_doctor.estimate.phases import (
     sync_phase,
     trainer_phases,
 )
+from perf_doctor.estimate.shown import clauses, phase_line
 from perf_doctor.estimate.training import Stage, stages
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.plan.plan import Plan
 
 
@@ -179,21 +184,34 @@ def _verdict(
         if memory.short is not False:
             verdicts.append("no" if memory.short else "borderline")
             reasons.append(
-                f"the {engine.kind} engine's share of {share:.0f} GiB does not hold its"
-                f" weights of {need:.0f}"
-            )
+                said(
+                    "the {role} engine's share of {share} GiB does not hold its weights of {need}",
+                    role=engine.kind, share=f"{share:.0f}", need=f"{need:.0f}",
+                )
+            )  # fmt: skip
         elif engine.longest_sample and memory.kv_tokens.low < engine.longest_sample:
             verdicts.append("borderline")
             reasons.append(
-                f"the {engine.kind} engine's cache holds {memory.kv_tokens.expected:,.0f} tokens"
-                f" and one sample may have {engine.longest_sample:,.0f}"
+                said(
+                    "the {role} engine's cache holds {held} tokens and one sample may have {most}",
+                    role=engine.kind,
+                    held=f"{memory.kv_tokens.expected:,.0f}",
+                    most=f"{engine.longest_sample:,.0f}",
+                )
             )
     if job.uncapped is not None:
         verdicts.append("borderline")
-        reasons.append(f"nothing limits the length of a {job.uncapped}; {job.cap} would")
+        reasons.append(said(_UNLIMITED[job.uncapped], setting=job.cap))
     if fits_host is not None:
         verdicts.append(fits_host)
     return worst(verdicts), tuple(reasons)
+
+
+_UNLIMITED: Final = {
+    "sample": "nothing limits the length of a sample; {setting} would",
+    "context": "nothing limits the length of a context; {setting} would",
+}  # messages
+_FITS: Final = {"yes": "yes", "borderline": "borderline", "no": "no"}  # messages
 
 
 def verdict_line(estimate: MemoryEstimate) -> str:
@@ -202,23 +220,31 @@ def verdict_line(estimate: MemoryEstimate) -> str:
     Clauses follow that decided the verdict and are not in these numbers.
     """
     if estimate.unknown is not None:
-        return f"Fits: not known, {estimate.unknown}"
+        return said("Fits: not known, {reason}", reason=estimate.unknown)
     peak = estimate.peak
     if peak is None:
-        return "Fits: not known, the job holds nothing that is modelled"
-    total = peak.total_gib
-    text = f"{total.expected:.0f} ({total.low:.0f}–{total.high:.0f})"
-    capacity = estimate.capacity_gib
-    text += " GiB" if capacity is None else f" of {capacity:.0f} GiB"
-    role = "" if peak.role in ("actor", peak.phase) else f" {peak.role}"
-    text += f", {peak.phase}{role}"
-    if peak.pp_stage is not None:
-        text += f", stage {peak.pp_stage}"
-    host = estimate.host_gib_per_node
-    if host is not None:
-        text += f"; host {host.expected:.0f} GiB per node"
-        job = estimate.job
-        if job is not None and job.host_gib_per_node is not None:
-            text += f" of {job.host_gib_per_node:.0f}"
-    line = f"Fits: {estimate.fits or 'not known'}, {text}"
-    return "; ".join([line, *estimate.reasons])
+        return said("Fits: not known, the job holds nothing that is modelled")
+    verdict = said("not known") if estimate.fits is None else said(_FITS[estimate.fits])
+    needed = _of_capacity(peak.total_gib, estimate.capacity_gib)
+    line = said(
+        "Fits: {verdict}, {gib}, {phase}", verdict=verdict, gib=needed, phase=phase_line(peak)
+    )
+    return clauses([line, *_host_clause(estimate), *estimate.reasons])
+
+
+def _of_capacity(total: Interval, capacity: float | None) -> str:
+    needed = f"{total.expected:.0f} ({total.low:.0f}–{total.high:.0f})"
+    if capacity is None:
+        return f"{needed} GiB"
+    return said("{needed} of {capacity} GiB", needed=needed, capacity=f"{capacity:.0f}")
+
+
+def _host_clause(estimate: MemoryEstimate) -> Iterator[str]:
+    host, job = estimate.host_gib_per_node, estimate.job
+    if host is None:
+        return
+    needed, size = f"{host.expected:.0f}", None if job is None else job.host_gib_per_node
+    if size is None:
+        yield said("host {needed} GiB per node", needed=needed)
+    else:
+        yield said("host {needed} GiB per node of {size}", needed=needed, size=f"{size:.0f}")

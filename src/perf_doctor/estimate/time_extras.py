@@ -7,6 +7,7 @@ from perf_doctor.estimate.parameters import count_model, count_stages, on_one_ra
 from perf_doctor.estimate.rl_efficiencies import EVAL_PROMPTS
 from perf_doctor.estimate.shape import Training
 from perf_doctor.estimate.time_job import Evaluation, Saving
+from perf_doctor.language import said
 from perf_doctor.plan.plan import Plan
 from perf_doctor.plan.reading import absent, switch, whole
 
@@ -34,11 +35,13 @@ def evaluation_of(plan: Plan) -> tuple[Evaluation | None, tuple[str, ...]]:
     evaluation = Evaluation(prompts, group, float(cap), interval)
     if prompts.low == prompts.high:
         return evaluation, ()
-    said = (
-        f"Evaluation on {prompts.expected:,.0f} prompts"
-        f" ({prompts.low:,.0f}–{prompts.high:,.0f}) assumed."
+    assumed = said(
+        "Evaluation on {prompts} prompts ({low}–{high}) assumed.",
+        prompts=f"{prompts.expected:,.0f}",
+        low=f"{prompts.low:,.0f}",
+        high=f"{prompts.high:,.0f}",
     )
-    return evaluation, (said,)
+    return evaluation, (assumed,)
 
 
 def _data_sets(plan: Plan) -> tuple[str, ...]:

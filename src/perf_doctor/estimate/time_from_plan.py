@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from perf_doctor.estimate.card import Card, card_of
 from perf_doctor.estimate.decode import decoder
 from perf_doctor.estimate.interval import exactly
@@ -12,6 +14,7 @@ from perf_doctor.estimate.rl_efficiencies import DROPPED
 from perf_doctor.estimate.rollout_time import Demand
 from perf_doctor.estimate.time_extras import evaluation_of, saving_of
 from perf_doctor.estimate.time_job import Engines, Given, Pass, TimeJob
+from perf_doctor.language import said
 from perf_doctor.plan.plan import Plan
 from perf_doctor.plan.reading import switch, text
 
@@ -24,26 +27,26 @@ def time_job(plan: Plan, memory: MemoryEstimate, given: Given) -> TimeJob | str:
     """Return the job, or why its time cannot be told."""
     card, job = card_of(plan.gpu), memory.job
     if card is None:
-        return f"the rates of {plan.gpu.name} are not published"
+        return said("the rates of {gpu} are not published", gpu=plan.gpu.name)
     if memory.unknown is not None or job is None or job.actor is None:
-        return memory.unknown or "the job trains nothing"
+        return memory.unknown or said("the job trains nothing")
     batch, mesh, mode = plan.batch, plan.parallel.mesh, plan.mode
     sft = mode == "sft"
     samples = batch.global_batch_size if sft else batch.samples_per_rollout
     steps = 1 if sft else batch.optimizer_steps_per_rollout
     if mode is None or samples is None or steps is None or mesh.dp is None:
-        return "its batches are not known or do not divide"
+        return said("its batches are not known or do not divide")
     found = lengths_of(plan, given)
     if isinstance(found, str):
         return found
-    lengths, said = found
+    lengths, told = found
     engines = None if sft else _engines(plan, memory, card)
     if not sft and engines is None:
-        return "the engines or their model are not known"
+        return said("the engines or their model are not known")
     evaluation, assumed = (None, ()) if sft else evaluation_of(plan)
     filtered = not sft and bool(text(plan.settings, "--dynamic-sampling-filter-path"))
     if filtered:
-        assumed = (*assumed, _DROPS)
+        assumed = (*assumed, _drops())
     return TimeJob(
         mode=mode,
         card=card,
@@ -66,26 +69,32 @@ def time_job(plan: Plan, memory: MemoryEstimate, given: Given) -> TimeJob | str:
         staleness=(batch.max_staleness or 0) if mode in _ASYNC else 0,
         evaluation=evaluation,
         saving=saving_of(plan, job.actor),
-        assumptions=(*said, *assumed, *_left_out(plan)),
+        assumptions=(*told, *assumed, *_left_out(plan)),
     )
 
 
-_DROPS = (
-    f"The filter drops {DROPPED.expected:.0%} of the groups"
-    f" ({DROPPED.low:.0%}–{DROPPED.high:.0%}) assumed."
-).replace("%", " %")
+def _drops() -> str:
+    return said(
+        "The filter drops {share} % of the groups ({low} %–{high} %) assumed.",
+        share=f"{100 * DROPPED.expected:.0f}",
+        low=f"{100 * DROPPED.low:.0f}",
+        high=f"{100 * DROPPED.high:.0f}",
+    )
 
 
 def _left_out(plan: Plan) -> tuple[str, ...]:
     """Return what takes time in this job and is not estimated."""
     parts = []
     if plan.genrm is not None:
-        parts.append("the reward model")
+        parts.append(said("the reward model"))
     if plan.teacher is not None:
-        parts.append("the teacher's engines")
+        parts.append(said("the teacher's engines"))
     if any(setting.flag.startswith("--agentic") for setting in plan.settings):
-        parts.append("tools and environments")
-    return (f"Time of {' and '.join(parts)} is left out.",) if parts else ()
+        parts.append(said("tools and environments"))
+    if not parts:
+        return ()
+    left_out = reduce(lambda one, other: said("{one} and {other}", one=one, other=other), parts)
+    return (said("Time of {parts} is left out.", parts=left_out),)
 
 
 def _demand(plan: Plan, samples: int) -> Demand:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from perf_doctor.estimate.gpu_split import even_split
 from perf_doctor.estimate.interval import Interval
+from perf_doctor.estimate.shown import listed, padded, word
 from perf_doctor.estimate.time import PHASES, TimeEstimate
+from perf_doctor.language import said
 
 
 def step_line(estimate: TimeEstimate) -> str:
@@ -16,13 +18,15 @@ def step_line(estimate: TimeEstimate) -> str:
     """
     step, phases = estimate.step_s, estimate.phases
     if step is None or phases is None:
-        return f"Step: not known, {estimate.unknown}"
+        return said("Step: not known, {reason}", reason=estimate.unknown)
     largest = sorted(phases.items(), key=lambda item: -item[1].expected)[:2]
-    shares = ", ".join(f"{_words(name)} {_share(one, step)}" for name, one in largest)
-    bound = _words(estimate.bound_by or "")
-    return (
-        f"Step: {spanned(step)}, {shares}, bound by {bound}; train MFU"
-        f" {estimate.train_mfu or 0.0:.2f}"
+    shares = listed(f"{word(name)} {_share(one, step)}" for name, one in largest)
+    return said(
+        "Step: {seconds}, {shares}, bound by {phase}; train MFU {mfu}",
+        seconds=spanned(step),
+        shares=shares,
+        phase=word(estimate.bound_by or ""),
+        mfu=f"{estimate.train_mfu or 0.0:.2f}",
     )
 
 
@@ -36,7 +40,7 @@ def timeline(estimate: TimeEstimate, width: int = 30) -> Iterator[str]:
         one = phases.get(name)
         if one is not None:
             bar = "█" * max(1, round(width * one.expected / longest))
-            yield f"{_words(name):20} {bar:{width}} {spanned(one):24} {_share(one, step):>6}"
+            yield f"{padded(word(name), 20)} {bar:{width}} {spanned(one):24} {_share(one, step):>6}"
     yield from _balance(estimate)
 
 
@@ -45,20 +49,23 @@ def _balance(estimate: TimeEstimate) -> Iterator[str]:
     if sides is None:
         return
     yield ""
-    yield (
-        f"at once: rollout {seconds(sides.rollout.expected)}, trainer"
-        f" {seconds(sides.trainer.expected)}"
+    yield said(
+        "at once: rollout {rollout}, trainer {trainer}",
+        rollout=seconds(sides.rollout.expected),
+        trainer=seconds(sides.trainer.expected),
     )
     split = even_split(estimate)
     job = estimate.job
     if split is None or job is None:
         return
     if split.actor_gpus == job.trainers:
-        yield "no other split of these GPUs is faster"
+        yield said("no other split of these GPUs is faster")
     else:
-        yield (
-            f"an even split: actor {split.actor_gpus}, rollout {split.rollout_gpus} GPUs, about"
-            f" {seconds(split.step_s)} a step"
+        yield said(
+            "an even split: actor {actor}, rollout {rollout} GPUs, about {seconds} a step",
+            actor=split.actor_gpus,
+            rollout=split.rollout_gpus,
+            seconds=seconds(split.step_s),
         )
 
 
@@ -76,10 +83,6 @@ def seconds(value: float) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _share(one: Interval, step: Interval) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.launch.settings import Setting, Settings
 from perf_doctor.shell.model import Comment, Note, Word
 
@@ -108,10 +109,10 @@ def _reason(block: tuple[Comment, ...]) -> Reason | None:
     if directive(block[0]):
         return None
     lines = [_plain(comment) for comment in block]
-    said = " ".join(line for line in lines if line and not re.match(_DISABLED, line))
+    text = " ".join(line for line in lines if line and not re.match(_DISABLED, line))
     found = [
         sentence
-        for sentence in re.split(_SENTENCE_END, said)
+        for sentence in re.split(_SENTENCE_END, text)
         if re.search(_REASON, sentence.lower()) and not re.search(_USAGE, sentence)
     ]
     if not found:
@@ -162,7 +163,11 @@ def contradictions(settings: Settings) -> Iterator[Note]:
         for comment in _nearest(setting):
             if (claim := _claim(setting, _plain(comment))) is not None:
                 written = " ".join(word.text for word in setting.words)
-                text = f"a comment beside {written} says otherwise: {_quoted(claim)}"
+                text = said(
+                    "a comment beside {setting} says otherwise: {comment}",
+                    setting=written,
+                    comment=_quoted(claim),
+                )
                 yield Note(text, comment.place)
 
 

@@ -13,8 +13,10 @@ from functools import cache, lru_cache
 from perf_doctor.inert import CUT, inert, prose
 
 REDACTED = "${REDACTED}"
-# Shorter texts would be found inside ordinary words: they are masked where they stand only.
+# Shorter texts would be found inside ordinary words: they are masked as words of their own, and
+# still shorter ones where they stand only.
 _SHORTEST = 6
+_SHORTEST_WORD = 4
 
 
 def _words(text: str) -> frozenset[str]:
@@ -153,7 +155,7 @@ class Redactor:
     assigned to a name that says secret is masked where it stands.
     """
 
-    __slots__ = ("_known", "_order")
+    __slots__ = ("_known", "_order", "_words")
 
     def __init__(
         self,
@@ -163,6 +165,7 @@ class Redactor:
     ) -> None:
         """Learn the secrets among the words, the variables' values and texts known to be some."""
         self._known: set[str] = set()
+        self._words: set[str] = set()
         for text in secrets:
             self._learn(text)
         for name, value in (variables or {}).items():
@@ -184,9 +187,13 @@ class Redactor:
 
     def _learn(self, text: str) -> None:
         """Remember a secret; words that start with ``--``, numbers and the like are none."""
-        if len(text) >= _SHORTEST and _is_secret_value(text):
+        if not _is_secret_value(text):
+            return
+        if len(text) >= _SHORTEST:
             # a report may have made it visible, or literal in markdown, before it comes here
             self._known |= {text, inert(text), prose(text)}
+        elif len(text) >= _SHORTEST_WORD and text.isalnum():
+            self._words.add(text)
 
     def _learn_named(self, text: str) -> None:
         """Remember what a text, a JSON value for one, gives to names that say secret."""
@@ -200,6 +207,9 @@ class Redactor:
         for secret in self._order:
             if secret in text:
                 text = text.replace(secret, REDACTED)
+        for secret in self._words:
+            if secret in text:
+                text = re.sub(rf"(?<![\w-]){re.escape(secret)}(?![\w-])", REDACTED, text)
         if self._order and CUT in text:
             text = CUT.join(self._without_ends(text.split(CUT)))
         if len(text) >= _HEX_DIGITS:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.launch.registry import ABBREVIATED, Option, Registry, registry
 from perf_doctor.launch.values import RefusedError, typed
 from perf_doctor.shell.model import Place, Unknown, Word
@@ -276,7 +277,8 @@ class _Reader:
         self._take(index, 1 + len(after))
         several = self.registry.beginning(name)
         if name in _HELP:
-            self.problems.append(BadValue((word,), f"{name} prints the help and ends"))
+            text = said("{flag} prints the help and ends", flag=name)
+            self.problems.append(BadValue((word,), text))
             return
         if several:
             text = f"ambiguous option: {name} could match {', '.join(several[:4])}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from perf_doctor.language import said
 from perf_doctor.launch.filename import read_file_name
 from perf_doctor.launch.settings import Settings
 from perf_doctor.plan.reading import text
@@ -33,20 +34,20 @@ def accelerator_evidence(
     found: list[tuple[Accelerator, str]] = []
     named = _KINDS.get(read_file_name(script).accelerator or "")
     if named:
-        found.append((named, "file name"))
+        found.append((named, said("file name")))
     if text(settings, "--sglang-device") == "npu":
-        found.append(("npu", "sglang flags"))
+        found.append(("npu", said("sglang flags")))
     else:
         backend = _BACKENDS.get(text(settings, "--sglang-attention-backend") or "")
         if backend:
-            found.append((backend, "sglang flags"))
+            found.append((backend, said("sglang flags")))
     for file in files:
         sourced = _SOURCED.get(file.rpartition("/")[2])
         if sourced:
-            found.append((sourced, f"sources {file.rpartition('/')[2]}"))
+            found.append((sourced, said("sources {file}", file=file.rpartition("/")[2])))
     for kind, prefixes in _ENVIRONMENT.items():
         if any(variable.startswith(prefixes) for variable in environment or ()):
-            found.append((kind, "environment"))
+            found.append((kind, said("environment")))
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.launch.settings import Setting, Settings
 from perf_doctor.plan.reading import MOST, is_whole
 from perf_doctor.shell.model import Unknown
@@ -87,8 +88,14 @@ def _sizes(settings: Settings, flags: tuple[str, ...], least: int) -> Iterator[P
         if setting is None or isinstance(setting.value, Unknown):
             continue
         if not is_whole(setting.value, least):
-            wanted = "at most a trillion" if _is_large(setting.value) else f"at least {least}"
-            yield Problem(f"{setting.flag} {_short(setting.value)}: must be {wanted}", setting)
+            yield Problem(_wanted(setting, least), setting)
+
+
+def _wanted(setting: Setting, least: int) -> str:
+    flag, value = setting.flag, _short(setting.value)
+    if _is_large(setting.value):
+        return said("{flag} {value}: must be at most a trillion", flag=flag, value=value)
+    return said("{flag} {value}: must be at least {least}", flag=flag, value=value, least=least)
 
 
 def _is_large(value: Any) -> bool:
@@ -101,7 +108,9 @@ def _objects(settings: Settings) -> Iterator[Problem]:
         if setting is None or isinstance(setting.value, Unknown):
             continue
         if not isinstance(setting.value, Mapping):
-            yield Problem(f"{flag} {_short(setting.value)}: must be a JSON object", setting)
+            value = _short(setting.value)
+            text = said("{flag} {value}: must be a JSON object", flag=flag, value=value)
+            yield Problem(text, setting)
 
 
 def _resource(settings: Settings, framework: str) -> Iterator[Problem]:
@@ -111,20 +120,29 @@ def _resource(settings: Settings, framework: str) -> Iterator[Problem]:
     """
     setting = settings.given("--resource")
     if setting is None and framework == "relax":
-        yield Problem("--resource is missing: Relax has no GPUs for any role")
+        yield Problem(said("--resource is missing: Relax has no GPUs for any role"))
     if setting is None or isinstance(setting.value, Unknown):
         return
     if not isinstance(setting.value, Mapping):
-        shown = _short(setting.value)
-        yield Problem(f"--resource {shown}: must be an object of roles", setting)
+        value = _short(setting.value)
+        text = said("--resource {value}: must be an object of roles", value=value)
+        yield Problem(text, setting)
         return
     for role, entry in setting.value.items():
         if not isinstance(entry, list) or len(entry) != 2:
-            yield Problem(
-                f'--resource: "{_short(role)}" is {_short(entry)}, not [services, GPUs]', setting
+            text = said(
+                '--resource: "{role}" is {entry}, not [services, GPUs]',
+                role=_short(role),
+                entry=_short(entry),
             )
+            yield Problem(text, setting)
         elif not is_whole(entry[1], 0):
-            yield Problem(f'--resource: "{_short(role)}" asks for {_short(entry[1])} GPUs', setting)
+            text = said(
+                '--resource: "{role}" asks for {number} GPUs',
+                role=_short(role),
+                number=_short(entry[1]),
+            )
+            yield Problem(text, setting)
 
 
 def _short(value: object) -> str:

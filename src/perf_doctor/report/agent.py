@@ -11,6 +11,7 @@ from perf_doctor.estimate.memory import verdict_line
 from perf_doctor.estimate.time_text import step_line
 from perf_doctor.inert import shortened
 from perf_doctor.report.context import context_line
+from perf_doctor.report.fence import data, quoting
 from perf_doctor.report.flags import changed_flags, row_text
 from perf_doctor.report.formats import Report
 from perf_doctor.report.plain import plain
@@ -39,27 +40,33 @@ def _one(diagnosis: Diagnosis, *, everything: bool) -> str:
     lines = [
         f"script: {_data(diagnosis, diagnosis.script)}",
         f"context: {_data(diagnosis, context_line(diagnosis.plan))}",
-        verdict_line(diagnosis.memory),
-        step_line(diagnosis.time),
+        _verdict(diagnosis, verdict_line(diagnosis.memory), known=not diagnosis.memory.unknown),
+        _verdict(diagnosis, step_line(diagnosis.time), known=diagnosis.time.step_s is not None),
         f"findings: {counts}; {len(diagnosis.suppressed)} suppressed",
         *(line for finding in shown for line in _finding(diagnosis, finding)),
-        f"top action: {NOTHING_TO_DO if action is None else action}",
+        f"top action: {NOTHING_TO_DO if action is None else _quoting(diagnosis, str(action))}",
         *_next(diagnosis, len(findings) - len(shown)),
     ]
-    return "".join(f"{plain(diagnosis, line)}\n" for line in lines)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _verdict(diagnosis: Diagnosis, line: str, *, known: bool) -> str:
+    """Return a line on the estimate; why there is none may quote the script."""
+    return plain(diagnosis, line) if known else _data(diagnosis, line)
 
 
 def _finding(diagnosis: Diagnosis, finding: Finding) -> Iterator[str]:
     stops = ", stops the launch" if finding.blocks_launch else ""
-    yield f"- {finding.severity} {finding.rule}{stops}: {finding.title}"
+    yield f"- {finding.severity} {finding.rule}{stops}: {plain(diagnosis, finding.title)}"
     if finding.setting:
         rows = "; ".join(
             f"{shortened(row_text(row, diagnosis.redactor), _MAX_SETTING_CHARS)} (line {row.line})"
             for row in finding.setting[:_MAX_ROWS]
         )
         yield f"  at {_data(diagnosis, rows)}"
-    yield f"  cost: {_cost(diagnosis, finding)}"
-    yield f"  fix: {changed_flags(finding.fix.changes) or finding.fix.text}"
+    yield f"  cost: {quoting(_cost(diagnosis, finding))}"
+    flags = changed_flags(finding.fix.changes)
+    yield f"  fix: {_quoting(diagnosis, flags or finding.fix.text)}"
 
 
 def _cost(diagnosis: Diagnosis, finding: Finding) -> str:
@@ -74,13 +81,16 @@ def _cost(diagnosis: Diagnosis, finding: Finding) -> str:
 
 def _data(diagnosis: Diagnosis, text: str) -> str:
     """Return text of a script between marks that it cannot hold itself."""
-    shown = plain(diagnosis, text)
-    return f"<data>{shown.replace('<', '‹').replace('>', '›')}</data>"
+    return data(diagnosis.redactor.redact(text))
+
+
+def _quoting(diagnosis: Diagnosis, text: str) -> str:
+    return quoting(diagnosis.redactor.redact(text))
 
 
 def _next(diagnosis: Diagnosis, more: int) -> Iterator[str]:
     """Yield the commands that go on from here, made by us: only the path is the user's."""
-    script = shlex.quote(diagnosis.script)
+    script = plain(diagnosis, shlex.quote(diagnosis.script))
     if more:
         yield f"more: {more} findings; perf-doctor {script} --format agent --all"
     if diagnosis.findings:

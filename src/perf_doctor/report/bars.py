@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from perf_doctor.estimate.shown import word
+from perf_doctor.language import said
+
 ROW_PX: Final = 50
 """Height of a row: its line of text and its bar."""
 _AXIS_PX: Final = 26
@@ -81,7 +84,7 @@ def memory_chart(memory: Doc) -> Chart:
     limit = (
         None
         if capacity is None
-        else Tick(_percent(capacity, scale), f"GPU capacity {figure(capacity)} GiB")
+        else Tick(_percent(capacity, scale), said("GPU capacity {gib} GiB", gib=figure(capacity)))
     )
     return Chart(tuple(bars), _ticks(scale), limit, _height(bars))
 
@@ -100,35 +103,33 @@ def time_chart(time: Doc) -> Chart:
     for row, (name, seconds) in enumerate(phases):
         kind = "bound" if name == time["bound_by"] else "phase"
         part = Segment(kind, _percent(begin, scale), _percent(seconds, scale), "")
-        bars.append(Bar(_y(row), words(name), f"{figure(seconds)} s", (part,)))
+        bars.append(Bar(_y(row), word(name), f"{figure(seconds)} s", (part,)))
         begin += 0.0 if at_once else seconds
     return Chart(tuple(bars), _ticks(scale), None, _height(bars))
 
 
 def phase_name(phase: Doc) -> str:
     """Return ``train, stage 0``; a role stands there where the phase does not tell it."""
-    role = "" if phase["role"] in ("actor", phase["phase"]) else f" {words(phase['role'])}"
-    stage = "" if phase["pp_stage"] is None else f", stage {phase['pp_stage']}"
-    return f"{words(phase['phase'])}{role}{stage}"
+    line = word(phase["phase"])
+    if phase["role"] not in ("actor", phase["phase"]):
+        line = said("{phase} {role}", phase=line, role=word(phase["role"]))
+    if phase["pp_stage"] is None:
+        return line
+    return said("{phase}, stage {stage}", phase=line, stage=phase["pp_stage"])
 
 
 def spanned(interval: Doc, unit: str) -> str:
     """Return ``72.95 GiB (68.01–79.00)``, the figures of the JSON."""
     low, expected, high = interval["low"], interval["expected"], interval["high"]
     if expected is None:
-        return "not known"
+        return said("not known")
     span = "" if low == high else f" ({figure(low)}–{figure(high)})"
     return f"{figure(expected)} {unit}{span}"
 
 
 def figure(value: float | None, digits: int = 2) -> str:
     """Return a number with the decimals that the JSON has."""
-    return "not known" if value is None else f"{value:.{digits}f}"
-
-
-def words(name: str) -> str:
-    """Return a name as people write it."""
-    return name.replace("_", " ")
+    return said("not known") if value is None else f"{value:.{digits}f}"
 
 
 def _stacked(parts: Iterable[tuple[str, float]], scale: float) -> Iterable[Segment]:

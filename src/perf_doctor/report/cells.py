@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from perf_doctor.estimate.interval import Interval
+from perf_doctor.estimate.shown import word
 from perf_doctor.explore.pair import Row
+from perf_doctor.language import said
 
 ABSENT: Final = "·"
-UNKNOWN: Final = "not known"
+_FITS: Final = {"yes": "yes", "borderline": "borderline", "no": "no"}  # messages
+
+
+def unknown() -> str:
+    """Return what stands in the place of a figure that is not known."""
+    return said("not known")
 
 
 def grown(row: Row) -> str:
@@ -42,7 +49,7 @@ def share_of(before: float | None, after: float | None) -> str:
 def number(value: float | None) -> str:
     """Return a number with as many digits as one can use."""
     if value is None:
-        return UNKNOWN
+        return unknown()
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
@@ -63,13 +70,13 @@ def seconds(one: Interval | None) -> str:
 
 def spanned_gib(one: Interval | None) -> str:
     """Return GiB with both ends: ``72.3 (70.2–74.6)``."""
-    return UNKNOWN if one is None else f"{one.expected:.1f} ({one.low:.1f}–{one.high:.1f})"
+    return unknown() if one is None else f"{one.expected:.1f} ({one.low:.1f}–{one.high:.1f})"
 
 
 def spanned_s(one: Interval | None) -> str:
     """Return seconds with both ends."""
     if one is None:
-        return UNKNOWN
+        return unknown()
     return f"{number(one.expected)} ({number(one.low)}–{number(one.high)})"
 
 
@@ -85,4 +92,9 @@ def count(value: float | None) -> str:
 
 def words(name: str | None) -> str:
     """Return a name as people write it."""
-    return ABSENT if name is None else name.replace("_", " ")
+    return ABSENT if name is None else word(name)
+
+
+def verdict(fits: str | None) -> str:
+    """Return whether something fits."""
+    return unknown() if fits is None else said(_FITS[fits])

@@ -8,7 +8,8 @@ from typing import Final
 from perf_doctor.explore.compare import Comparison, Difference
 from perf_doctor.explore.pair import stopped_by
 from perf_doctor.explore.written import Written
-from perf_doctor.inert import inert, shortened
+from perf_doctor.inert import inert
+from perf_doctor.language import said
 from perf_doctor.launch.secrets import Redactor
 from perf_doctor.report.context import context_line, context_object
 from perf_doctor.report.document import as_json, head_object, masked
@@ -16,6 +17,7 @@ from perf_doctor.report.explored import estimate_object, findings_object, gain_o
 from perf_doctor.report.side_by_side import Titles, paragraph, side_by_side
 from perf_doctor.report.verdicts import MAX_COLUMNS, found_lines
 from perf_doctor.report.what_if import value_of
+from perf_doctor.report.width import fitted, left, right, width
 
 _FLAG, _VALUE, _ALONE = 38, 19, 24
 _LONG: Final = MAX_COLUMNS - 7
@@ -28,11 +30,11 @@ def compare_report(compared: Comparison) -> str:
         lines += [f"{name}  {inert(one.script)}", f"   {context_line(one.plan)}"]
     lines.append("")
     if compared.same:
-        lines.append("no setting that matters differs")
+        lines.append(said("no setting that matters differs"))
     else:
         lines += _settings(compared)
         lines += ["", *side_by_side(compared.pair, Titles("A", "B"))]
-        if found := found_lines(compared.pair, "only B", "only A"):
+        if found := found_lines(compared.pair, said("only B"), said("only A")):
             lines += ["", *found]
     text = "\n".join(lines)
     return compared.b.redactor.redact(compared.a.redactor.redact(text)) + "\n"
@@ -43,21 +45,27 @@ def _settings(compared: Comparison) -> Iterator[str]:
     other_model = compared.a.plan.model.name != compared.b.plan.model.name
     shown = [one for one in compared.settings if not (other_model and one.model)]
     if shown or compared.variables:
-        heads = ("A", _VALUE), ("B", _VALUE), ("B's alone in A", _ALONE)
-        yield f"{'settings':<{_FLAG}}" + "".join(f"{head:>{width}}" for head, width in heads)
+        yield _columns(said("settings"), "A", "B", said("B's alone in A"))
     for one in shown:
         yield from _difference(one, compared)
     for variable in compared.variables:
         values = (_environment(variable.a), _environment(variable.b))
         yield from _cells(variable.name, *values, "")
     if folded := [inert(one.flag) for one in compared.settings if other_model and one.model]:
-        yield from paragraph("the model: ", folded)
+        yield from paragraph(said("the model: "), folded)
     if compared.others:
-        count = len(compared.others)
-        yield (
-            f"  and {count} more (paths, names, learning) that"
-            f" {'move' if count > 1 else 'moves'} neither memory nor time nor a rule"
+        yield f"  {_others(len(compared.others))}"
+
+
+def _others(number: int) -> str:
+    if number == 1:
+        return said(
+            "and 1 more (paths, names, learning) that moves neither memory nor time nor a rule"
         )
+    return said(
+        "and {n} more (paths, names, learning) that move neither memory nor time nor a rule",
+        n=number,
+    )
 
 
 def _difference(one: Difference, compared: Comparison) -> Iterator[str]:
@@ -69,12 +77,16 @@ def _difference(one: Difference, compared: Comparison) -> Iterator[str]:
 def _cells(name: str, a: str, b: str, alone: str) -> Iterator[str]:
     """Yield one line, or three where the values do not fit in one."""
     name, a, b = inert(name), inert(a), inert(b)
-    if max(len(a), len(b)) < _VALUE and len(name) < _FLAG - 2:
-        yield f"  {name:<{_FLAG - 2}}{a:>{_VALUE}}{b:>{_VALUE}}{alone:>{_ALONE}}".rstrip()
+    if max(width(a), width(b)) < _VALUE and width(name) < _FLAG - 2:
+        yield _columns(f"  {name}", a, b, alone).rstrip()
         return
-    yield f"  {name:<{MAX_COLUMNS - 4 - _ALONE}}{alone:>{_ALONE}}".rstrip()
-    yield f"    A  {shortened(a, _LONG)}"
-    yield f"    B  {shortened(b, _LONG)}"
+    yield f"{left(f'  {name}', MAX_COLUMNS - 2 - _ALONE)}{right(alone, _ALONE)}".rstrip()
+    yield f"    A  {fitted(a, _LONG)}"
+    yield f"    B  {fitted(b, _LONG)}"
+
+
+def _columns(name: str, a: str, b: str, alone: str) -> str:
+    return "".join((left(name, _FLAG), right(a, _VALUE), right(b, _VALUE), right(alone, _ALONE)))
 
 
 def _value(written: Written, redactor: Redactor) -> str:
@@ -85,7 +97,7 @@ def _value(written: Written, redactor: Redactor) -> str:
 
 
 def _environment(text: str | None) -> str:
-    return "not set" if text is None else text
+    return said("not set") if text is None else text
 
 
 def _alone(difference: Difference) -> str:
@@ -93,13 +105,13 @@ def _alone(difference: Difference) -> str:
     alone = difference.alone
     if difference.stops:
         more = " …" if len(difference.stops) > 1 else ""
-        return f"stops: {difference.stops[0]}{more}"
+        return said("stops: {rule}", rule=f"{difference.stops[0]}{more}")
     told = []
     gain, grown = alone.gain, alone.peak_grows_gib
     if alone.after.time.step_s is None and alone.before.time.step_s is not None:
-        told.append("no estimate")
+        told.append(said("no estimate"))
     if gain is not None and abs(gain.expected) >= 0.005:
-        told.append(f"step {-100 * gain.expected:+.0f} %")
+        told.append(said("step {share} %", share=f"{-100 * gain.expected:+.0f}"))
     if grown is not None and abs(grown) >= 0.05:
         told.append(f"{grown:+.1f} GiB")
     return ", ".join(told)

@@ -10,6 +10,7 @@ from difflib import unified_diff
 
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.inert import inert
+from perf_doctor.language import said
 from perf_doctor.report.edits import edited
 from perf_doctor.report.flags import fix_text
 from perf_doctor.report.formats import Report
@@ -27,11 +28,15 @@ def render(report: Report) -> str:
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     if not diagnosis.findings:
-        yield plain(diagnosis, f"# {diagnosis.script}: nothing to change")
+        yield plain(diagnosis, f"# {diagnosis.script}: {said('nothing to change')}")
     for finding in diagnosis.findings:
         yield plain(diagnosis, f"# {diagnosis.script}: {finding.rule} {finding.title}")
         hunks = list(_diff(diagnosis, finding))
-        yield from hunks or [plain(diagnosis, f"# no edit of this script: {fix_text(finding.fix)}")]
+        yield from hunks or [plain(diagnosis, f"# {_no_edit(finding)}")]
+
+
+def _no_edit(finding: Finding) -> str:
+    return said("no edit of this script: {fix}", fix=fix_text(finding.fix))
 
 
 def _diff(diagnosis: Diagnosis, finding: Finding) -> Iterator[str]:

@@ -8,14 +8,16 @@ from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.explain import explain, explain_host
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.estimate.memory import MemoryEstimate, verdict_line
-from perf_doctor.estimate.phases import Phase
+from perf_doctor.estimate.shown import phase_line
 from perf_doctor.estimate.time import TimeEstimate
 from perf_doctor.estimate.time_explain import explain_time
 from perf_doctor.estimate.time_text import step_line, timeline
 from perf_doctor.inert import inert
+from perf_doctor.language import said
 from perf_doctor.report.context import context_line
+from perf_doctor.report.width import left, right, width
 
-_COLUMNS = {
+_COLUMNS = {  # messages
     "weights": "weights",
     "gradients": "grads",
     "optimizer": "optim",
@@ -25,7 +27,7 @@ _COLUMNS = {
     "communication": "comm",
     "overhead": "other",
 }
-_WIDTH = 8
+_NAME, _WIDTH = 24, 8
 
 
 def estimate_report(diagnosis: Diagnosis, *, explained: bool = False) -> str:
@@ -50,22 +52,23 @@ def estimate_report(diagnosis: Diagnosis, *, explained: bool = False) -> str:
         lines += _time_explanations(time, diagnosis.memory)
     assumed = [*diagnosis.plan.assumptions, *time.assumptions]
     if assumed:
-        lines += ["", "assumed", *(f"  {inert(text)}" for text in assumed)]
+        lines += ["", said("assumed"), *(f"  {inert(text)}" for text in assumed)]
     return diagnosis.redactor.redact("\n".join(lines)) + "\n"
 
 
 def _table(memory: MemoryEstimate) -> Iterator[str]:
     if not memory.phases:
         return
-    names = [f"{title:>{_WIDTH}}" for title in _COLUMNS.values()]
-    yield f"{'GiB per GPU':<24}{''.join(names)}{'low':>9}{'expected':>10}{'high':>7}"
+    names = "".join(right(said(_COLUMNS[name]), _WIDTH) for name in _COLUMNS)
+    ends = f"{right(said('low'), 9)}{right(said('expected'), 10)}{right(said('high'), 7)}"
+    yield f"{left(said('GiB per GPU'), _NAME)}{names}{ends}"
     for phase in memory.phases:
         parts = phase.components._asdict()
         cells = "".join(f"{_gib(parts[name]):>{_WIDTH}}" for name in _COLUMNS)
         total = phase.total_gib
-        mark = "  ← peak" if phase is memory.peak else ""
+        mark = f"  ← {said('peak')}" if phase is memory.peak else ""
         yield (
-            f"{_name(phase):<24}{cells}{total.low:>9.1f}{total.expected:>10.1f}"
+            f"{left(phase_line(phase), _NAME)}{cells}{total.low:>9.1f}{total.expected:>10.1f}"
             f"{total.high:>7.1f}{mark}"
         )
 
@@ -74,23 +77,25 @@ def _gib(number: float) -> str:
     return "·" if number < 0.05 else f"{number:.1f}"
 
 
-def _name(phase: Phase) -> str:
-    role = "" if phase.role in ("actor", phase.phase) else f" {phase.role}"
-    stage = "" if phase.pp_stage is None else f", stage {phase.pp_stage}"
-    return f"{phase.phase}{role}{stage}"
-
-
 def _limits(memory: MemoryEstimate) -> Iterator[str]:
     yield ""
+    limit, host, cache = said("limit"), said("host"), said("cache")
+    lead = 2 + max(width(title) for title in (limit, host, cache))
     if memory.capacity_gib is not None:
         peak = memory.peak_gib
-        room = "" if peak is None else f"; {_range(_room(memory.capacity_gib, peak))} GiB left"
-        yield f"limit  {memory.capacity_gib:.1f} GiB usable on each GPU{room}"
+        told = said("{gib} GiB usable on each GPU", gib=f"{memory.capacity_gib:.1f}")
+        if peak is not None:
+            room = _range(_room(memory.capacity_gib, peak))
+            told = said("{limit}; {gib} GiB left", limit=told, gib=room)
+        yield f"{left(limit, lead)}{told}"
     if memory.host_gib_per_node is not None:
-        yield f"host   {_range(memory.host_gib_per_node)} GiB per node"
+        told = said("{gib} GiB per node", gib=_range(memory.host_gib_per_node))
+        yield f"{left(host, lead)}{told}"
     for engine, held in zip(memory.job.engines if memory.job else (), memory.engines, strict=False):
         if held is not None:
-            yield f"cache  the {engine.kind} engine holds {_range(held.kv_tokens)} tokens"
+            tokens = _range(held.kv_tokens)
+            told = said("the {role} engine holds {tokens} tokens", role=engine.kind, tokens=tokens)
+            yield f"{left(cache, lead)}{told}"
 
 
 def _room(capacity_gib: float, peak: Interval) -> Interval:
@@ -105,7 +110,7 @@ def _time_explanations(time: TimeEstimate, memory: MemoryEstimate) -> Iterator[s
     told = explain_time(time, memory)
     if told:
         yield ""
-        yield "seconds"
+        yield said("seconds")
         yield from (f"  {one}" for one in told)
 
 
@@ -114,9 +119,9 @@ def _explanations(memory: MemoryEstimate) -> Iterator[str]:
         told = explain(memory, phase)
         if told:
             yield ""
-            yield _name(phase)
+            yield phase_line(phase)
             yield from (f"  {one}" for one in told)
     host = explain_host(memory)
     if host is not None:
         yield ""
-        yield f"host\n  {host}"
+        yield f"{said('host')}\n  {host}"

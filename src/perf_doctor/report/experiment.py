@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from perf_doctor.explore.pair import Pair
 from perf_doctor.inert import inert
+from perf_doctor.language import said
 from perf_doctor.report.flags import changed_flags
 from perf_doctor.report.side_by_side import Titles, side_by_side
 from perf_doctor.report.verdicts import verdicts
@@ -27,13 +28,14 @@ def experiment_lines(judgement: Judgement) -> Iterator[str]:
     if effect is None:
         return
     yield ""
-    yield f"tried: {_written(effect.changes)}"
-    yield from side_by_side(Pair(effect.before, effect.after), Titles("today", "with the fix"))
+    yield said("tried: {flags}", flags=_written(effect.changes))
+    titles = Titles(said("today"), said("with the fix"))
+    yield from side_by_side(Pair(effect.before, effect.after), titles)
     for way in others:
         told = [*verdicts(Pair(effect.before, effect.before.changed(way)))]
         yield ""
-        yield f"or: {_written(way)}"
-        yield from told or ["nothing that is estimated changes"]
+        yield said("or: {flags}", flags=_written(way))
+        yield from told or [said("nothing that is estimated changes")]
 
 
 def _written(way: FlagChanges) -> str:

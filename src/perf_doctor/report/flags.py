@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
+from perf_doctor.language import said
 from perf_doctor.launch.secrets import Redactor
 from perf_doctor.rules.judgement import Fix, SettingRow
 from perf_doctor.rules.template import FlagChanges
@@ -38,7 +39,7 @@ def changed_flags(changes: FlagChanges) -> str:
             )
         )
     if changes.unset:
-        parts.append(f"remove {' '.join(changes.unset)}")
+        parts.append(said("remove {flags}", flags=" ".join(changes.unset)))
     return ", ".join(parts)
 
 

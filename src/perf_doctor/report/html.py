@@ -19,8 +19,10 @@ from markupsafe import Markup, escape
 
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.memory import verdict_line
+from perf_doctor.estimate.shown import word
 from perf_doctor.estimate.time_text import step_line
 from perf_doctor.inert import code, inert, shortened
+from perf_doctor.language import said, spoken
 from perf_doctor.report.bars import (
     Doc,
     figure,
@@ -28,18 +30,23 @@ from perf_doctor.report.bars import (
     phase_name,
     spanned,
     time_chart,
-    words,
 )
+from perf_doctor.report.cells import verdict
 from perf_doctor.report.document import document, interval_object, masked
 from perf_doctor.report.flags import changed_flags, row_text, value_text
 from perf_doctor.report.formats import Report
-from perf_doctor.report.top_action import NOTHING_TO_DO, TopAction, top_action
+from perf_doctor.report.top_action import TopAction, nothing_to_do, top_action
 from perf_doctor.rules.judgement import Finding
 from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.rules.template import FlagChanges
 
 _CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_CATEGORIES: Final = (("performance", "Performance findings"), ("memory", "Memory findings"))
+_CATEGORIES: Final = {
+    "performance": "Performance findings",
+    "memory": "Memory findings",
+}  # messages
+_TAGS: Final = {"zh": "zh-CN"}
+"""What a browser calls a language, where that is not its name here."""
 _VERDICTS: Final = ("applies", "borderline", "needs-judgement", "suppressed", "not-applicable")
 
 
@@ -48,8 +55,9 @@ def render(report: Report) -> str:
     launches = [one for whole in report.diagnoses for one in (whole, *whole.variants)]
     return _template().render(
         parts=[_part(index, diagnosis) for index, diagnosis in enumerate(launches, 1)],
+        lang=_TAGS.get(spoken(), spoken()),
         severities=WORST_FIRST,
-        categories=_CATEGORIES,
+        categories=[(name, said(_CATEGORIES[name])) for name in _CATEGORIES],
     )
 
 
@@ -64,8 +72,9 @@ def _template() -> Template:
         finalize=_shown,
     )
     environment.filters.update(
-        figure=figure, prose=prose, spanned=spanned, words=words, phase_name=phase_name
+        figure=figure, prose=prose, spanned=spanned, word=word, phase_name=phase_name
     )
+    environment.globals.update(said=said, verdict=verdict)
     return environment.from_string(
         files("perf_doctor.report").joinpath("page.html.jinja").read_text(encoding="utf-8")
     )
@@ -91,19 +100,19 @@ def _part(index: int, diagnosis: Diagnosis) -> dict[str, object]:
     """Return what the template tells of one launch; every text in it has its secrets masked."""
     doc: Doc = document(diagnosis)
     action = top_action(diagnosis)
-    told = {
+    shown = {
         "script": diagnosis.script,
         "name": shortened(os.path.basename(diagnosis.redactor.redact(diagnosis.script))),
         "condition": diagnosis.condition,
         "verdicts": [verdict_line(diagnosis.memory), step_line(diagnosis.time)],
-        "top_action": NOTHING_TO_DO if action is None else _action(action),
+        "top_action": nothing_to_do() if action is None else _action(action),
         "findings": [
-            _finding(diagnosis, finding, said)
-            for finding, said in zip(diagnosis.findings, doc["findings"], strict=True)
+            _finding(diagnosis, finding, told)
+            for finding, told in zip(diagnosis.findings, doc["findings"], strict=True)
         ],
     }
     memory, time = doc["memory"], doc["time"]
-    hidden: Doc = {key: masked(value, diagnosis.redactor) for key, value in told.items()}
+    hidden: Doc = {key: masked(value, diagnosis.redactor) for key, value in shown.items()}
     return {
         **hidden,
         "id": f"r{index}",
@@ -123,10 +132,10 @@ def _action(action: TopAction) -> str:
     return f"{code(action.flags) if action.flags else action.text} ({action.rule})"
 
 
-def _finding(diagnosis: Diagnosis, finding: Finding, said: Doc) -> dict[str, object]:
+def _finding(diagnosis: Diagnosis, finding: Finding, told: Doc) -> dict[str, object]:
     fix, shown = finding.fix, diagnosis.redactor
     return {
-        **said,
+        **told,
         "rows": [
             {
                 "text": shortened(row_text(row, shown)),
@@ -137,7 +146,7 @@ def _finding(diagnosis: Diagnosis, finding: Finding, said: Doc) -> dict[str, obj
         "flags": changed_flags(FlagChanges(fix.changes.set, ())),
         "removed": " ".join(fix.changes.unset),
         "others": [changed_flags(way) for way in (*fix.alternatives, *fix.instead)],
-        "effect": _effect(finding, said["after_fix"]),
+        "effect": _effect(finding, told["after_fix"]),
     }
 
 
@@ -147,8 +156,8 @@ def _effect(finding: Finding, after: Doc | None) -> list[list[str]]:
         return []
     before = finding.effect.before
     pairs = (
-        ("Peak memory", "GiB", interval_object(before.memory.peak_gib), after["peak_gib"]),
-        ("Step", "s", interval_object(before.time.step_s), after["step_s"]),
+        (said("Peak memory"), "GiB", interval_object(before.memory.peak_gib), after["peak_gib"]),
+        (said("Step"), "s", interval_object(before.time.step_s), after["step_s"]),
     )
     return [
         [name, f"{figure(old['expected'])} {unit}", f"{figure(new['expected'])} {unit}"]
@@ -167,38 +176,41 @@ def _components(memory: Doc) -> list[str]:
 def _context(context: Doc) -> Iterator[tuple[str, str]]:
     """Yield terms and what they are for this job; what nobody knows is said to be so."""
     known = {key: _known(value) for key, value in context.items()}
-    yield "Model", known["model"]
+    yield said("Model"), known["model"]
     parameters = context["parameters"]
-    yield "Parameters", _billions(parameters["total"])
+    yield said("Parameters"), _billions(parameters["total"])
     if parameters["active"] != parameters["total"]:
-        yield "Active parameters", _billions(parameters["active"])
-    yield "Kind", f"{known['architecture']}, {known['modality']}"
-    yield "Task", f"{known['task']}, {known['mode']}"
-    yield "GPUs", f"{known['gpus']} ({known['nodes']} × {known['gpus_per_node']})"
+        yield said("Active parameters"), _billions(parameters["active"])
+    yield said("Kind"), f"{known['architecture']}, {known['modality']}"
+    yield said("Task"), f"{known['task']}, {known['mode']}"
+    yield said("GPUs"), f"{known['gpus']} ({known['nodes']} × {known['gpus_per_node']})"
     for key, value in (context["roles"] or {}).items():
-        yield f"GPUs of {words(key)}", _known(value)
+        yield said("GPUs of {role}", role=word(key)), _known(value)
     gpu, framework = context["gpu"], context["framework"]
-    yield "GPU", f"{gpu['name']}, {gpu['memory_gb']} GB{_assumed(gpu)}"
+    yield said("GPU"), f"{gpu['name']}, {gpu['memory_gb']} GB{_assumed(gpu)}"
     sizes = ("tp", "pp", "vpp", "cp", "ep", "etp", "dp", "edp")
     yield (
-        "Parallelism",
+        said("Parallelism"),
         " · ".join(f"{n.upper()} {context[n]}" for n in sizes if context[n] is not None),
     )
-    yield "Longest response", known["max_response_len"]
-    yield "Tokens per GPU", known["max_tokens_per_gpu"]
-    yield "Framework", f"{framework['name']} {_known(framework['version'])}{_assumed(framework)}"
+    yield said("Longest response"), known["max_response_len"]
+    yield said("Tokens per GPU"), known["max_tokens_per_gpu"]
+    yield (
+        said("Framework"),
+        f"{framework['name']} {_known(framework['version'])}{_assumed(framework)}",
+    )
 
 
 def _known(value: object) -> str:
-    return "not known" if value is None else shortened(value_text(value))
+    return said("not known") if value is None else shortened(value_text(value))
 
 
 def _billions(value: float | None) -> str:
-    return "not known" if value is None else f"{value / 1e9:g} billion"
+    return said("not known") if value is None else said("{n} billion", n=f"{value / 1e9:g}")
 
 
 def _assumed(thing: Doc) -> str:
-    return " (assumed)" if thing["assumed"] else ""
+    return f" ({said('assumed')})" if thing["assumed"] else ""
 
 
 def _settings(launch: Doc) -> Iterator[dict[str, object]]:
@@ -217,7 +229,7 @@ def _settings(launch: Doc) -> Iterator[dict[str, object]]:
 
 
 def _value(value: object) -> str:
-    return "on" if value is True else shortened(value_text(value))
+    return said("on") if value is True else shortened(value_text(value))
 
 
 def _rule_counts(rules: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.inert import code, inert, plain_or_code, prose, shortened
+from perf_doctor.language import said
 from perf_doctor.report.context import context_line
 from perf_doctor.report.flags import changed_flags, row_text
 from perf_doctor.report.formats import Report
@@ -65,10 +66,14 @@ def _section(
     suppressed = sum(finding.category == category for finding in diagnosis.suppressed)
     if not blocks and not more:
         blocks.append("None.")
-    last = [f"{suppressed} suppressed"] * bool(suppressed) + [f"{more} more: --all"] * bool(more)
-    if last:
-        blocks.append(" · ".join(last))
-    return blocks
+    last = left_out(suppressed, more)
+    return [*blocks, last] if last else blocks
+
+
+def left_out(suppressed: int, more: int) -> str:
+    """Return what a section does not show, and how to see it."""
+    told = [said("{n} suppressed", n=suppressed)] * bool(suppressed)
+    return " · ".join([*told, said("{n} more: --all", n=more)] if more else told)
 
 
 def _finding(diagnosis: Diagnosis, finding: Finding) -> str:
@@ -87,20 +92,21 @@ def _reason(finding: Finding) -> str:
     """Return the script's own reason for the setting, quoted."""
     if finding.reason_in_script is None:
         return ""
-    return f" — the script says: {code(finding.reason_in_script)}"
+    return f" — {said('the script says: {text}', text=code(finding.reason_in_script))}"
 
 
 def _settings(diagnosis: Diagnosis, rows: tuple[SettingRow, ...]) -> str:
     if not rows:
-        return "not set"
+        return said("not set")
     shown = [_setting(diagnosis, row) for row in rows[:MAX_ROWS]]
     more = len(rows) - len(shown)
-    return "; ".join([*shown, f"{more} more"] if more else shown)
+    return "; ".join([*shown, said("{n} more", n=more)] if more else shown)
 
 
 def _setting(diagnosis: Diagnosis, row: SettingRow) -> str:
     text = shortened(row_text(row, diagnosis.redactor))
-    where = f"line {row.line}" if row.file == diagnosis.script else f"{row.file}:{row.line}"
+    here = row.file == diagnosis.script
+    where = said("line {n}", n=row.line) if here else f"{row.file}:{row.line}"
     group = f", {row.group}" if row.group else ""
     return f"{code(text)} ({inert(where + group)})"
 

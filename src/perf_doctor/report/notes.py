@@ -8,6 +8,7 @@ from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.memory import verdict_line
 from perf_doctor.estimate.time_text import step_line
 from perf_doctor.inert import inert
+from perf_doctor.language import said
 
 
 def notes(diagnosis: Diagnosis) -> Iterator[str]:
@@ -29,11 +30,14 @@ def _other_launch(variant: Diagnosis) -> str:
     """Return a sentence on another launch of the script, with how to see it."""
     condition = variant.condition or ""
     critical = variant.count("critical")
-    found = f"{critical} critical" if critical else "nothing critical"
-    name, equals, value = condition.partition("=")
-    how = ""
+    found = said("{n} critical", n=critical) if critical else said("nothing critical")
+    told = said(
+        "the script holds another launch ({condition}): {found}", condition=condition, found=found
+    )
+    way = variant.way or ""
+    name, equals, value = way.partition("=")
     if equals and name == "$1":
-        how = f"; see it with --arg {value}"
-    elif equals and name.isidentifier():
-        how = f"; see it with --env {condition}"
-    return f"the script holds another launch ({condition}): {found}{how}"
+        return said("{launch}; see it with --arg {value}", launch=told, value=value)
+    if equals and name.isidentifier():
+        return said("{launch}; see it with --env {value}", launch=told, value=way)
+    return told

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.memory import verdict_line
 from perf_doctor.inert import inert, shortened
+from perf_doctor.language import said
 from perf_doctor.launch.settings import Setting
 from perf_doctor.plan.plan import Plan
 from perf_doctor.report.context import context_line, shown
@@ -20,23 +21,28 @@ def show_report(diagnosis: Diagnosis) -> str:
     lines = [
         inert(diagnosis.script),
         context_line(diagnosis.plan),
-        f"runs {inert(' '.join(trainer.program))} with {len(trainer.argv)} words",
+        said(
+            "runs {program} with {n} words",
+            program=inert(" ".join(trainer.program)),
+            n=len(trainer.argv),
+        ),
         inert(verdict_line(diagnosis.memory)),
         "",
-        "derived",
+        said("derived"),
         *_table(_derived(diagnosis.plan)),
         "",
-        "settings",
+        said("settings"),
         *_table(_settings(diagnosis)),
     ]
     if unknown := diagnosis.plan.settings.unknown_flags:
-        lines += ["", "flags no parser knows"]
+        lines += ["", said("flags no parser knows")]
         lines += _table((flag.flag, _origin(flag.word)) for flag in unknown)
     if diagnosis.plan.assumptions:
-        lines += ["", "assumed"]
+        lines += ["", said("assumed")]
         lines += [f"  {inert(sentence)}" for sentence in diagnosis.plan.assumptions]
     for variant in diagnosis.variants:
-        lines += ["", f"other launch ({inert(variant.condition or '')})"]
+        condition = inert(variant.condition or "")
+        lines += ["", said("other launch ({condition})", condition=condition)]
         lines.append(f"  {context_line(variant.plan)}")
     return diagnosis.redactor.redact("\n".join(lines)) + "\n"
 
@@ -62,11 +68,15 @@ def _provenance(setting: Setting, diagnosis: Diagnosis) -> str:
     names = dict.fromkeys(name for word in setting.words for name in word.overridable_by)
     if names:
         shown_names = ", ".join(f"${name}" for name in names)
-        told.append(f"default of {shown_names}")
+        told.append(said("default of {variables}", variables=shown_names))
     unknown = dict.fromkeys(part.reason for word in setting.words for part in word.unknown)
     told.extend(unknown)
     told.extend(
-        f"overrides {_written(earlier, diagnosis)} at {_origin(earlier.words[0])}"
+        said(
+            "overrides {setting} at {place}",
+            setting=_written(earlier, diagnosis),
+            place=_origin(earlier.words[0]),
+        )
         for earlier in setting.overrides
     )
     return "; ".join(told)
@@ -74,49 +84,57 @@ def _provenance(setting: Setting, diagnosis: Diagnosis) -> str:
 
 def _origin(word: Word) -> str:
     place = f"{word.place.file}:{word.place.line}"
-    return f"{word.group}, {place}" if word.group else f"command line, {place}"
+    return f"{word.group}, {place}" if word.group else said("command line, {place}", place=place)
 
 
 def _derived(plan: Plan) -> Iterator[tuple[str, str]]:
     mesh, batch, roles, settings = plan.parallel.mesh, plan.batch, plan.roles, plan.settings
     given_roles = ", ".join(f"{role} {shown(n)}" for role, n in (roles.gpus or {}).items())
-    yield f"mode {plan.mode or '?'}", _mode_source(plan)
-    yield f"roles {given_roles or '?'}", "--resource and the roles of the mode"
+    yield said("mode {mode}", mode=plan.mode or "?"), _mode_source(plan)
+    yield (
+        said("roles {roles}", roles=given_roles or "?"),
+        said("--resource and the roles of the mode"),
+    )
     if roles.unused:
-        yield f"unused roles {', '.join(roles.unused)}", "reserved by --resource, never started"
-    yield f"world size {shown(plan.cluster.world_size)}", "GPUs of the actor"
-    yield f"DP {shown(mesh.dp)}", "world size ÷ (TP × CP × PP)"
+        yield (
+            said("unused roles {roles}", roles=", ".join(roles.unused)),
+            said("reserved by --resource, never started"),
+        )
+    yield said("world size {n}", n=shown(plan.cluster.world_size)), said("GPUs of the actor")
+    yield f"DP {shown(mesh.dp)}", said("world size ÷ (TP × CP × PP)")
     if plan.model.kind == "moe":
         given = settings.given("--expert-tensor-parallel-size") is not None
-        source = "as given" if given else "Megatron: follows TP when unset"
+        source = said("as given") if given else said("Megatron: follows TP when unset")
         yield f"ETP {shown(mesh.etp)}", source
-        yield f"expert DP {shown(mesh.edp)}", "world size ÷ (ETP × EP × PP)"
+        yield said("expert DP {n}", n=shown(mesh.edp)), said("world size ÷ (ETP × EP × PP)")
     if plan.mode != "sft":
         yield (
-            f"samples per rollout {shown(batch.samples_per_rollout)}",
-            ("rollout batch × samples per prompt"),
+            said("samples per rollout {n}", n=shown(batch.samples_per_rollout)),
+            said("rollout batch × samples per prompt"),
         )
     yield (
-        f"optimizer steps per rollout {shown(batch.optimizer_steps_per_rollout)}",
-        ("samples per rollout ÷ global batch"),
+        said("optimizer steps per rollout {n}", n=shown(batch.optimizer_steps_per_rollout)),
+        said("samples per rollout ÷ global batch"),
     )
     yield (
-        f"token budget of a micro-batch {shown(batch.token_budget)}",
-        ("--max-tokens-per-gpu × CP"),
+        said("token budget of a micro-batch {n}", n=shown(batch.token_budget)),
+        "--max-tokens-per-gpu × CP",
     )
     if plan.engines is not None:
-        engines = plan.engines
+        engines, gpus = plan.engines, _gpus(plan.engines.gpus_per_engine)
         yield (
-            f"engines {shown(engines.engines)} × {_gpus(engines.gpus_per_engine)}",
-            "rollout GPUs ÷ --rollout-num-gpus-per-engine",
+            said("engines {n} × {gpus}", n=shown(engines.engines), gpus=gpus),
+            said("rollout GPUs ÷ --rollout-num-gpus-per-engine"),
         )
 
 
 def _gpus(number: int | None) -> str:
-    return "? GPUs" if number is None else counted(number, "GPU")
+    return said("? GPUs") if number is None else counted(number, "GPU")
 
 
 def _mode_source(plan: Plan) -> str:
     flags = ("--loss-type", "--hybrid", "--fully-async", "--colocate")
     given = [setting for flag in flags if (setting := plan.settings.given(flag))]
-    return ", ".join(setting.flag for setting in given) or "neither colocate nor async is asked for"
+    return ", ".join(setting.flag for setting in given) or said(
+        "neither colocate nor async is asked for"
+    )

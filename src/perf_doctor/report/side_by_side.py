@@ -5,15 +5,14 @@ What is the same to the digits that are shown is folded into one line.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.explore.pair import Pair, Row
+from perf_doctor.language import said
 from perf_doctor.report.cells import (
     ABSENT,
-    UNKNOWN,
     count,
     gib,
     grown,
@@ -25,13 +24,14 @@ from perf_doctor.report.cells import (
     share_of,
     spanned_gib,
     spanned_s,
+    verdict,
     whole,
     words,
 )
 from perf_doctor.report.verdicts import MAX_COLUMNS, no_memory, no_step, verdicts
+from perf_doctor.report.width import left, listed, right
 
 _NAME, _SIDE, _CHANGE = 24, 25, 15
-_NOTHING: Final = "no phase changes in memory or time"
 
 
 class Titles(NamedTuple):
@@ -60,15 +60,20 @@ def side_by_side(pair: Pair, titles: Titles) -> list[str]:
     time = [] if any(map(no_step, (pair.before, pair.after))) else [*_time(pair)]
     told = [*verdicts(pair)]
     if all(line.before == line.after for line in (*memory, *time)):
-        return told or [_NOTHING]
-    head = f"{'':<{_NAME}}{titles.before:>{_SIDE}}{titles.after:>{_SIDE}}{'change':>{_CHANGE}}"
+        return told or [said("no phase changes in memory or time")]
     return [
         *told,
         "",
-        head,
-        *_block("memory, GiB per GPU", memory),
-        *_block("time, s", time),
+        _columns("", titles.before, titles.after, said("change")),
+        *_block(said("memory, GiB per GPU"), memory),
+        *_block(said("time, s"), time),
     ]
+
+
+def _columns(name: str, before: str, after: str, change: str) -> str:
+    return "".join(
+        (left(name, _NAME), right(before, _SIDE), right(after, _SIDE), right(change, _CHANGE))
+    )
 
 
 def _block(title: str, lines: list[_Line]) -> Iterator[str]:
@@ -79,53 +84,53 @@ def _block(title: str, lines: list[_Line]) -> Iterator[str]:
         return
     yield title
     for line in moved:
-        yield (
-            f"  {line.name:<{_NAME - 2}}{line.before:>{_SIDE}}{line.after:>{_SIDE}}"
-            f"{line.change:>{_CHANGE}}"
-        ).rstrip()
+        yield _columns(f"  {line.name}", line.before, line.after, line.change).rstrip()
     if kept:
-        yield from paragraph("unchanged: ", (f"{line.name} {line.before}" for line in kept))
+        yield from paragraph(said("unchanged: "), (f"{line.name} {line.before}" for line in kept))
 
 
 def _memory(pair: Pair) -> Iterator[_Line]:
     before, after = pair.before.memory, pair.after.memory
     for row in pair.memory_rows:
-        yield _line(row, gib, grown)
-    yield _line(Row("peak", before.peak_gib, after.peak_gib), spanned_gib, grown)
+        yield _line(_held(row.name), row, gib, grown)
+    peak = Row("peak", before.peak_gib, after.peak_gib)
+    yield _line(said("peak"), peak, spanned_gib, grown)
     if before.capacity_gib != after.capacity_gib:
-        yield _Line("usable", number(before.capacity_gib), number(after.capacity_gib))
-    yield _Line("fits", before.fits or UNKNOWN, after.fits or UNKNOWN)
-    host = Row("host per node", before.host_gib_per_node, after.host_gib_per_node)
-    yield _line(host, whole, grown_by_whole)
+        yield _Line(said("usable"), number(before.capacity_gib), number(after.capacity_gib))
+    yield _Line(said("fits"), verdict(before.fits), verdict(after.fits))
+    host = Row("host", before.host_gib_per_node, after.host_gib_per_node)
+    yield _line(said("host per node"), host, whole, grown_by_whole)
     if before.fits_host or after.fits_host:
-        yield _Line("fits the host", before.fits_host or UNKNOWN, after.fits_host or UNKNOWN)
+        host_fits = verdict(before.fits_host), verdict(after.fits_host)
+        yield _Line(said("fits the host"), *host_fits)
+
+
+def _held(name: str) -> str:
+    """Return a phase, and its role where the name has one."""
+    phase, _, role = name.partition(" ")
+    return said("{phase} {role}", phase=words(phase), role=words(role)) if role else words(phase)
 
 
 def _time(pair: Pair) -> Iterator[_Line]:
     before, after = pair.before.time, pair.after.time
     for row in pair.time_rows:
-        line = _line(row, seconds, share)
+        line = _line(words(row.name), row, seconds, share)
         if {line.before, line.after} != {"0.0"}:
             yield line
-    yield _line(Row("step", before.step_s, after.step_s), spanned_s, share)
-    yield _Line("bound by", words(before.bound_by), words(after.bound_by))
-    yield _Line("train MFU", ratio(before.train_mfu), ratio(after.train_mfu))
+    step = Row("step", before.step_s, after.step_s)
+    yield _line(said("step"), step, spanned_s, share)
+    yield _Line(said("bound by"), words(before.bound_by), words(after.bound_by))
+    yield _Line(said("train MFU"), ratio(before.train_mfu), ratio(after.train_mfu))
     tokens = before.tokens_per_gpu_s, after.tokens_per_gpu_s
-    yield _Line("tokens/s per GPU", count(tokens[0]), count(tokens[1]), share_of(*tokens))
+    yield _Line(said("tokens/s per GPU"), count(tokens[0]), count(tokens[1]), share_of(*tokens))
 
 
-def _line(row: Row, cell: Callable[[Interval | None], str], change: Callable[[Row], str]) -> _Line:
-    return _Line(words(row.name), cell(row.before), cell(row.after), change(row))
+def _line(
+    name: str, row: Row, cell: Callable[[Interval | None], str], change: Callable[[Row], str]
+) -> _Line:
+    return _Line(name, cell(row.before), cell(row.after), change(row))
 
 
 def paragraph(lead: str, parts: Iterable[str]) -> list[str]:
     """Return parts, between commas, as indented lines; no part is torn apart."""
-    text = ", ".join(part.replace(" ", "\xa0") for part in parts)
-    lines = textwrap.wrap(
-        lead + text,
-        MAX_COLUMNS - 2,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [f"  {line}".replace("\xa0", " ") for line in lines]
+    return [f"  {line}" for line in listed(lead, parts, MAX_COLUMNS - 2)]

@@ -1,7 +1,7 @@
 """The report for a terminal: short blocks as compilers print them, with the script's own line.
 
 Text is built from pieces with a style, never from markup, so nothing a script says can be read as
-a style; rich breaks the lines, which counts a wide character as two cells.
+a style; what is wide in a terminal is counted as wide.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from rich.text import Text
 
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.inert import inert, shortened
+from perf_doctor.language import said
 from perf_doctor.launch.secrets import REDACTED
 from perf_doctor.report.context import context_line
 from perf_doctor.report.fixes import all_fixes
 from perf_doctor.report.flags import changed_flags
 from perf_doctor.report.formats import Report
-from perf_doctor.report.top_action import NOTHING_TO_DO, top_action
+from perf_doctor.report.markdown import left_out
+from perf_doctor.report.top_action import nothing_to_do, top_action
+from perf_doctor.report.width import breaks, narrow
 from perf_doctor.rules.judgement import Cost, Finding, SettingRow
 from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.rules.template import FlagChanges
@@ -33,11 +36,11 @@ MAX_FINDINGS: Final = 12
 MIN_COLUMNS: Final = 40
 """A terminal is taken to be at least this wide: below it there is no room beside the margins."""
 _MAX_LINE_CHARS: Final = 4_000
-_SECTIONS: Final = (("performance", "Performance"), ("memory", "Memory"))
+_SECTIONS: Final = {"performance": "Performance", "memory": "Memory"}  # messages
 _COLOURS: Final = {"critical": "bold red", "warn": "bold yellow", "info": "bold cyan"}
 _MARGIN: Final = "  "
-_FIX: Final = f"{_MARGIN}fix: "
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = re.compile(r"[\u3400-\u9fff]{1,3}|[^\W\u3400-\u9fff]+")
+"""A word; of Chinese, which has no spaces, about as much."""
 
 
 def render(report: Report) -> str:
@@ -63,12 +66,12 @@ def text_report(
     page.wrapped((context_line(diagnosis.plan), "dim"), indent=_MARGIN)
     findings = diagnosis.findings
     limit = len(findings) if everything else MAX_FINDINGS
-    for category, heading in _SECTIONS:
+    for category in _SECTIONS:
         page.blank()
-        page.wrapped((heading, "bold underline"))
+        page.wrapped((said(_SECTIONS[category]), "bold underline"))
         _section(page, findings[:limit], findings[limit:], category)
     page.blank()
-    page.wrapped(("Summary", "bold underline"))
+    page.wrapped((said("Summary"), "bold underline"))
     _summary(page)
     return page.text
 
@@ -120,7 +123,10 @@ class _Page:
         """
         text = Text.assemble(*((self.clean(piece), style) for piece, style in pieces))
         room = self.columns - max(len(indent), len(first))
-        lines = list(text.wrap(self._console, room, overflow="fold"))
+        if narrow(text.plain):
+            lines = list(text.wrap(self._console, room, overflow="fold"))
+        else:
+            lines = list(text.divide(breaks(text.plain, room)))
         for number, line in enumerate(lines):
             line.rstrip()
             shown = Text(indent if number or not first else first) + line
@@ -155,10 +161,9 @@ def _section(
     more = sum(finding.category == category for finding in hidden)
     suppressed = sum(finding.category == category for finding in page.diagnosis.suppressed)
     if not mine and not more:
-        page.wrapped(("None.", ""), indent=_MARGIN)
-    last = [f"{suppressed} suppressed"] * bool(suppressed) + [f"{more} more: --all"] * bool(more)
-    if last:
-        page.wrapped((" · ".join(last), "dim"), indent=_MARGIN)
+        page.wrapped((said("None."), ""), indent=_MARGIN)
+    if last := left_out(suppressed, more):
+        page.wrapped((last, "dim"), indent=_MARGIN)
 
 
 def _finding(page: _Page, finding: Finding) -> None:
@@ -166,37 +171,40 @@ def _finding(page: _Page, finding: Finding) -> None:
         (finding.severity, _COLOURS[finding.severity]),
         (f" {finding.rule}", "bold"),
         (f" {finding.title}", ""),
-        right="stops the launch" if finding.blocks_launch else _gain(finding.cost),
+        right=said("stops the launch") if finding.blocks_launch else _gain(finding.cost),
     )
     if finding.setting:
         _source(page, finding.setting[0])
     if finding.reason_in_script is not None:
-        said = f"the script says: {shortened(page.clean(finding.reason_in_script))}"
-        page.wrapped((said, "italic"), indent=_MARGIN)
+        reason = shortened(page.clean(finding.reason_in_script))
+        page.wrapped((said("the script says: {text}", text=reason), "italic"), indent=_MARGIN)
     page.wrapped((finding.cost.text, ""), indent=_MARGIN)
     _fix(page, finding)
-    page.wrapped((f"skip if: {finding.skip_if}", "dim"), indent=_MARGIN)
+    page.wrapped((said("skip if: {text}", text=finding.skip_if), "dim"), indent=_MARGIN)
 
 
 def _gain(cost: Cost) -> str:
     """Return what the fix does to the step and to the memory, nothing where that is nothing."""
     parts = []
     if cost.step_time_fraction is not None and abs(cost.step_time_fraction) >= 0.005:
-        parts.append(f"step {-100 * cost.step_time_fraction:+,.0f} %")
+        share = f"{-100 * cost.step_time_fraction:+,.0f}"
+        parts.append(said("step {share} %", share=share))
     if cost.memory_gib is not None and abs(cost.memory_gib) >= 0.05:
-        parts.append(f"memory {-cost.memory_gib:+,.1f} GiB")
+        parts.append(said("memory {gib} GiB", gib=f"{-cost.memory_gib:+,.1f}"))
     return ", ".join(parts)
 
 
 def _fix(page: _Page, finding: Finding) -> None:
     """Print the flags on a line that can be copied, and the sentence where it says more."""
     flags, text = changed_flags(finding.fix.changes), finding.fix.text
+    first = f"{_MARGIN}{said('fix: ')}"
+    indent = " " * cell_len(first)
     if not flags:
-        page.wrapped((text, ""), indent=" " * len(_FIX), first=_FIX)
+        page.wrapped((text, ""), indent=indent, first=first)
         return
-    page.whole((_FIX, ""), (flags, "green"))
+    page.whole((first, ""), (flags, "green"))
     if len(_WORD.findall(text.replace(f"`{flags}`", ""))) > 1:  # more than "Pass `--flag`."
-        page.wrapped((text, ""), indent=" " * len(_FIX))
+        page.wrapped((text, ""), indent=indent)
 
 
 def _source(page: _Page, row: SettingRow) -> None:
@@ -290,13 +298,13 @@ def _summary(page: _Page) -> None:
     diagnosis = page.diagnosis
     page.wrapped(*_counts(diagnosis), indent=_MARGIN)
     action = top_action(diagnosis)
-    first = f"{_MARGIN}top action: "
+    first = f"{_MARGIN}{said('top action: ')}"
     if action is None:
-        page.wrapped((NOTHING_TO_DO, ""), indent=_MARGIN, first=first)
+        page.wrapped((nothing_to_do(), ""), indent=_MARGIN, first=first)
     elif action.flags:
         page.whole((first, ""), (action.flags, "green"), (f" ({action.rule})", ""))
     else:
-        page.wrapped((str(action), ""), indent=" " * len(first), first=first)
+        page.wrapped((str(action), ""), indent=" " * cell_len(first), first=first)
     _all_fixes(page)
     _next(page)
 
@@ -315,7 +323,7 @@ def _all_fixes(page: _Page) -> None:
     if effect is None:
         return
     page.blank()
-    page.wrapped(("All fixes together", "bold underline"))
+    page.wrapped((said("All fixes together"), "bold underline"))
     for flag, value in effect.changes.set.items():
         page.whole((f"    {changed_flags(FlagChanges({flag: value}, ()))}", "green"))
     if effect.changes.unset:
@@ -332,9 +340,10 @@ def _next(page: _Page) -> None:
     if diagnosis.findings:
         commands.insert(0, f"perf-doctor explain {diagnosis.findings[0].rule} {script}")
     page.blank()
-    line = f"next: {' · '.join(commands)}"
+    first = said("next: ")
+    line = f"{first}{' · '.join(commands)}"
     if cell_len(page.clean(line)) <= page.columns:
         page.whole((line, "dim"))
         return
     for number, command in enumerate(commands):
-        page.whole(("      " if number else "next: ", "dim"), (command, ""))
+        page.whole((" " * cell_len(first) if number else first, "dim"), (command, ""))

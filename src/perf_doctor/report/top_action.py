@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.language import said
 from perf_doctor.report.flags import changed_flags
 
 
@@ -25,6 +26,12 @@ class TopAction(NamedTuple):
 
 
 NOTHING_TO_DO = "none needed"
+"""What programs are told where ``nothing_to_do`` is what people are told."""
+
+
+def nothing_to_do() -> str:
+    """Return what stands where nothing needs to be done."""
+    return said("none needed")
 
 
 def top_action(diagnosis: Diagnosis) -> TopAction | None:

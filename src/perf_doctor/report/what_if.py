@@ -9,6 +9,7 @@ from perf_doctor.explore.pair import stopped_by
 from perf_doctor.explore.what_if import Changed, WhatIf
 from perf_doctor.explore.written import Written
 from perf_doctor.inert import inert, shortened
+from perf_doctor.language import said
 from perf_doctor.report.context import context_line
 from perf_doctor.report.document import as_json, head_object, masked
 from perf_doctor.report.explored import (
@@ -19,9 +20,10 @@ from perf_doctor.report.explored import (
 )
 from perf_doctor.report.side_by_side import Titles, side_by_side
 from perf_doctor.report.verdicts import MAX_COLUMNS, found_lines
+from perf_doctor.report.width import fitted, left, width
 
 _WIDTH: Final = 60
-_ON: Final = {True: "on", False: "off"}
+_ON: Final = {True: "on", False: "off"}  # messages
 
 
 def what_if_report(tried: WhatIf) -> str:
@@ -32,11 +34,11 @@ def what_if_report(tried: WhatIf) -> str:
     if tried.changes_anything:
         after = context_line(tried.pair.after.plan)
         lines[2:2] = [f"→ {after}"] if after != lines[1] else []
-        lines += side_by_side(tried.pair, Titles("before", "after"))
-        found = found_lines(tried.pair, "appears", "vanishes")
+        lines += side_by_side(tried.pair, Titles(said("before"), said("after")))
+        found = found_lines(tried.pair, said("appears"), said("vanishes"))
         lines += ["", *found] if found else []
     else:
-        lines.append("no effective change: the launch is the same")
+        lines.append(said("no effective change: the launch is the same"))
     text = "\n".join(lines)
     return tried.script.redactor.redact(tried.asked.redactor.redact(text)) + "\n"
 
@@ -46,16 +48,16 @@ def _changes(tried: WhatIf) -> Iterator[str]:
     rows: list[tuple[str, str, Changed | None]] = [
         (_verb(option), _asked(option, tried), option) for option in tried.options
     ]
-    rows += [("remove", flag, None) for flag in tried.removed_unknown]
-    width = min(_WIDTH, max(len(text) for _, text, _ in rows))
-    room = MAX_COLUMNS - width - len("remove    was ")
+    rows += [(said("remove"), flag, None) for flag in tried.removed_unknown]
+    cells = min(_WIDTH, max(width(text) for _, text, _ in rows))
+    room = MAX_COLUMNS - cells - len("remove    was ")
     for verb, text, option in rows:
-        was = "no parser knows it" if option is None else _was(option, tried, room)
-        yield f"{verb:<8}{shortened(text, width):<{width}}  {was}"
+        was = said("no parser knows it") if option is None else _was(option, tried, room)
+        yield f"{left(verb, 8)}{left(fitted(text, cells), cells)}  {was}"
 
 
 def _verb(option: Changed) -> str:
-    return "remove" if option.after.setting is None else "set"
+    return said("remove") if option.after.setting is None else said("set")
 
 
 def _asked(option: Changed, tried: WhatIf) -> str:
@@ -68,22 +70,31 @@ def _asked(option: Changed, tried: WhatIf) -> str:
 def _was(option: Changed, tried: WhatIf, room: int) -> str:
     before, after = option.before, option.after
     if before.setting is None:
-        return "is not set" if after.setting is None else "was not set"
+        return said("is not set") if after.setting is None else said("was not set")
     if not option.differs:
-        return "is so already" if after.setting else f"was {value_of(before)}, the default"
+        if after.setting:
+            return said("is so already")
+        return said("was {value}, the default", value=value_of(before))
     words = tried.script.redactor.redact_words(word.text for word in before.setting.words)
-    return f"was {shortened(inert(' '.join(words[1:]) or value_of(before)), room)}"
+    was = inert(" ".join(words[1:]) or value_of(before))
+    return said("was {value}", value=shortened(was, room))
 
 
 def value_of(written: Written) -> str:
     """Return the value of an option as a table shows it."""
     setting = written.setting
-    default = " (default)" if setting is None else ""
     if written.on is not None:
-        return "not set" if default and not written.on else f"{_ON[written.on is True]}{default}"
+        on = said(_ON[written.on is True])
+        if setting is not None:
+            return on
+        return _default(on) if written.on else said("not set")
     if setting is None:
-        return "not set" if written.stored is None else f"{written.stored}{default}"
+        return said("not set") if written.stored is None else _default(written.stored)
     return setting.text
+
+
+def _default(value: object) -> str:
+    return said("{value} (default)", value=value)
 
 
 def what_if_json(tried: WhatIf) -> str:

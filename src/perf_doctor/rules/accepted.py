@@ -57,7 +57,7 @@ class Accepted:
         return tuple(self._heed(judgement, script) for judgement in judgements)
 
     def stale(self) -> Iterator[Entry]:
-        """Yield the entries that fit no finding, of scripts judged by their rule and of lost ones."""
+        """Yield the entries that fit no finding, of scripts judged by their rule or lost."""
         folder = os.path.dirname(self.file) or "."
         for entry in self.reasons:
             path = os.path.realpath(os.path.join(folder, entry.script))

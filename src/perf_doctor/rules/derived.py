@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from perf_doctor.language import said
 from perf_doctor.plan.parallel import Mesh
 from perf_doctor.plan.roles import SFT_LOSSES, genrm_num_gpus
 from perf_doctor.rules.functions import Value
@@ -16,7 +17,7 @@ from perf_doctor.shell.model import Unknown
 
 def known(value: Value, what: str) -> Value:
     """Return the value, Unknown in the place of None."""
-    return Unknown(what, "the script does not tell it") if value is None else value
+    return Unknown(what, said("the script does not tell it")) if value is None else value
 
 
 def option(flag: str) -> Getter:
@@ -82,7 +83,7 @@ def num_experts(job: Job) -> Value:
     """Return the experts of the model, None in a dense one."""
     model = job.plan.model.architecture
     if model is None:
-        return Unknown("num_experts", "the shape of the model is not known")
+        return Unknown("num_experts", said("the shape of the model is not known"))
     return None if model.experts is None else model.experts.num_experts
 
 
@@ -97,7 +98,9 @@ def kv_heads(job: Job) -> Value:
 def is_moe(job: Job) -> Value:
     """Tell whether the model has experts."""
     kind = job.plan.model.kind
-    return Unknown("moe", "the shape of the model is not known") if kind is None else kind == "moe"
+    if kind is None:
+        return Unknown("moe", said("the shape of the model is not known"))
+    return kind == "moe"
 
 
 def is_multimodal(job: Job) -> Value:
@@ -127,7 +130,7 @@ def gpus_of(role: str) -> Getter:
     def get(job: Job) -> Value:
         reserved = job.plan.roles.reserved
         if reserved is None:
-            return Unknown(f"{role} GPUs", "--resource is not known")
+            return Unknown(f"{role} GPUs", said("--resource is not known"))
         return known(reserved[role], f"{role} GPUs") if role in reserved else None
 
     return get
@@ -136,7 +139,9 @@ def gpus_of(role: str) -> Getter:
 def roles(job: Job) -> Value:
     """Return the roles of ``--resource``."""
     reserved = job.plan.roles.reserved
-    return Unknown("roles", "--resource is not known") if reserved is None else tuple(reserved)
+    if reserved is None:
+        return Unknown("roles", said("--resource is not known"))
+    return tuple(reserved)
 
 
 def wrong_entries(job: Job) -> Value:
@@ -155,7 +160,7 @@ def unused_roles(job: Job) -> Value:
     """Return the roles with GPUs of their own that nothing starts."""
     roles, idle = job.plan.roles, job.plan.cluster.idle_gpus
     if roles.active is None or roles.reserved is None or idle is None:
-        return Unknown("unused_roles", "the mode or --resource is not known")
+        return Unknown("unused_roles", said("the mode or --resource is not known"))
     return tuple(r for r in roles.unused if roles.reserved.get(r)) if idle else ()
 
 

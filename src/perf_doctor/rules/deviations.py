@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from perf_doctor.language import said
 from perf_doctor.launch.model_name import known_model
 from perf_doctor.launch.registry import registry
 from perf_doctor.plan.plan import Plan
-from perf_doctor.rules.baselines import NOT_MEASURED, Baseline
+from perf_doctor.rules.baselines import Baseline
+from perf_doctor.wording import sentences
 
 # GPU counts further apart than this say nothing about each other.
 GPUS_WITHIN: Final = 2.0
@@ -119,7 +121,7 @@ def quotes(found: Iterable[Deviation], flags: Iterable[str]) -> str:
     """
     options = {option.dest for flag in flags if (option := registry().get(flag))}
     about = (deviation for deviation in found if _dest(deviation.flag) in options)
-    return " ".join(deviation.sentence for deviation in about)
+    return sentences(deviation.sentence for deviation in about)
 
 
 def _dest(flag: str) -> str:
@@ -134,21 +136,29 @@ def _sizes(baseline: Baseline, plan: Plan) -> Iterator[tuple[str, str]]:
         ours = size(plan)
         if not theirs or not ours or _ratio(theirs, ours) < FAR:
             continue
-        yield flag, f"has `{flag} {theirs}`, this job {ours}"
+        yield (
+            flag,
+            said("has `{flag} {theirs}`, this job {ours}", flag=flag, theirs=theirs, ours=ours),
+        )
 
 
 def _switches(baseline: Baseline, plan: Plan) -> Iterator[tuple[str, str]]:
     for flag, switch in SWITCHES.items():
         ours = switch(plan)
         if ours is False and baseline.settings.given(flag):
-            yield flag, f"runs with `{flag}`"
+            yield flag, said("runs with `{flag}`", flag=flag)
         elif ours and flag in baseline.leaves_out:
-            yield flag, f"runs without `{flag}`"
+            yield flag, said("runs without `{flag}`", flag=flag)
 
 
 def _quoted(baseline: Baseline, difference: str) -> str:
-    proof = "" if baseline.measured else f" ({NOT_MEASURED})"
-    return f"Baseline “{baseline.title}”{proof} {difference}."
+    if baseline.measured:
+        return said("Baseline “{title}” {differs}.", title=baseline.title, differs=difference)
+    return said(
+        "Baseline “{title}” (in use, not measured here) {differs}.",
+        title=baseline.title,
+        differs=difference,
+    )
 
 
 def _ratio(one: float, other: float) -> float:

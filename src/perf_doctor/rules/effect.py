@@ -8,6 +8,7 @@ from typing import Final
 from perf_doctor.estimate.fits import Fits
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.severity import SEVERITIES
 from perf_doctor.rules.template import FlagChanges
@@ -64,25 +65,47 @@ class Effect:
         before, after, gain = self.before.time.step_s, self.after.time.step_s, self.gain
         if before is None or after is None or gain is None:
             return ""
-        low, high = round(100 * gain.low), round(100 * gain.high)
-        share = f"{gain.expected:.0%}".replace("%", " %")
-        span = share if low == high else f"{share}, {low} to {high} %"
-        return (
-            f"Step {_seconds(before.expected)} → {_seconds(after.expected)} s ({span} less)"
-            f"{_resting_on(self.before)}."
+        low, expected, high = gain.low, gain.expected, gain.high
+        slower = expected < 0
+        if slower:
+            low, expected, high = -high, -expected, -low
+        span = f"{expected:.0%}".replace("%", " %")
+        if round(100 * low) != round(100 * high):
+            span = said(
+                "{share}, {low} to {high} %", share=span, low=_percent(low), high=_percent(high)
+            )
+        old, new = _seconds(before.expected), _seconds(after.expected)
+        told = _compared(old, new, span, slower=slower)
+        mean = _assumed_response(self.before)
+        if mean is None:
+            return f"{told}{said('.')}"
+        return said("{told} at a mean response of {mean} tokens.", told=told, mean=f"{mean:,.0f}")
+
+
+def _compared(before_s: str, after_s: str, share: str, *, slower: bool) -> str:
+    if slower:
+        return said(
+            "Step {before} → {after} s ({share} more)", before=before_s, after=after_s, share=share
         )
+    return said(
+        "Step {before} → {after} s ({share} less)", before=before_s, after=after_s, share=share
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"
 
 
 def _seconds(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
-def _resting_on(job: Job) -> str:
-    """Return the assumption that matters most: how long an answer is."""
+def _assumed_response(job: Job) -> float | None:
+    """Return the assumption that matters most: the tokens of an answer; None where it is known."""
     made = job.time.job
     if made is None or job.lengths.mean_response is not None or made.mode == "sft":
-        return ""
-    return f" at a mean response of {made.lengths[1].mean:,.0f} tokens"
+        return None
+    return made.lengths[1].mean
 
 
 def severity_of(gain: Interval, allowed: tuple[str, str]) -> str | None:

@@ -17,10 +17,11 @@ from perf_doctor.estimate.fits import Fits
 from perf_doctor.estimate.interval import Interval
 from perf_doctor.estimate.memory import MemoryEstimate
 from perf_doctor.estimate.phases import Phase
+from perf_doctor.language import said
 from perf_doctor.rules import experiments
 from perf_doctor.rules.check import NUMBER, TEXT, Type
 from perf_doctor.rules.functions import Value
-from perf_doctor.rules.job import Getter, Job
+from perf_doctor.rules.job import Getter, Job, estimate_failed
 from perf_doctor.rules.sizes import sample_limit
 from perf_doctor.shell.model import Unknown
 
@@ -51,7 +52,7 @@ def over(name: str, estimate: Callable[[Job], E], get: Callable[[Job, E], Value]
         try:
             return get(job, found)
         except Exception as error:  # the report is worth more than one fact
-            return Unknown(name, f"the estimate failed ({type(error).__name__})")
+            return Unknown(name, estimate_failed(error))
 
     return read
 
@@ -61,7 +62,7 @@ def _of(name: str, get: Callable[[Job, MemoryEstimate], Value]) -> Getter:
 
 
 def _no_card(name: str) -> Unknown:
-    return Unknown(name, "the memory of the card is not known")
+    return Unknown(name, said("the memory of the card is not known"))
 
 
 def _gib(size: float) -> float:
@@ -141,7 +142,8 @@ def _share_fits(_: Job, memory: MemoryEstimate) -> Value:
     engine = _tightest(memory)
     if engine is None:
         unknown = any(found is None for found in memory.engines)
-        return Unknown("engine_holds", "what an engine holds is not known") if unknown else None
+        why = said("what an engine holds is not known")
+        return Unknown("engine_holds", why) if unknown else None
     return {True: "no", None: "borderline", False: "yes"}[engine.short]
 
 
@@ -155,13 +157,16 @@ def _engine(part: Callable[[EngineMemory], Value]) -> Callable[[Job, MemoryEstim
 
 def _host_fits(_: Job, memory: MemoryEstimate) -> Value:
     if memory.fits_host is None and memory.host_gib_per_node is not None:
-        return Unknown("host_fits", "the memory of a node is not in the script: --host-ram")
+        why = said("the memory of a node is not in the script: --host-ram")
+        return Unknown("host_fits", why)
     return memory.fits_host
 
 
 def _host_size(_: Job, memory: MemoryEstimate) -> Value:
     size = None if memory.job is None else memory.job.host_gib_per_node
-    return Unknown("host_ram_gib", "nobody told it: --host-ram") if size is None else round(size)
+    if size is None:
+        return Unknown("host_ram_gib", said("nobody told it: --host-ram"))
+    return round(size)
 
 
 # ---------------------------------------------------------------- experiments
@@ -246,7 +251,7 @@ def _train_seconds(job: Job, _: MemoryEstimate) -> Value:
     samples, world = job.plan.batch.global_batch_size, job.plan.parallel.mesh.world_size
     parameters = job.plan.model.parameters
     if sizes is None or peak is None or samples is None or world is None or parameters is None:
-        return Unknown("train_s_at_most", "a size of the step is not known")
+        return Unknown("train_s_at_most", said("a size of the step is not known"))
     recomputed = 8 / 6 if job.plan.training.recompute.granularity == "full" else 1.0
     tflop = _TRAIN_TFLOP * recomputed * parameters.active / 1e9 * samples * sizes[0] * sizes[2]
     return round(tflop / (world * peak * _SLOWEST), 2)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perf_doctor.language import said
 from perf_doctor.rules.evaluate import Scope, holds, trace
 from perf_doctor.rules.expression import Expression
+from perf_doctor.rules.functions import Value
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judge import scope_of
 from perf_doctor.rules.judgement import Judgement
@@ -17,46 +19,56 @@ from perf_doctor.shell.model import Unknown
 def explain(rule: Rule, job: Job, judgement: Judgement) -> Iterator[str]:
     """Yield the rule's question, each step of its Check with this job's values, and the verdict."""
     yield f"{rule.id} — {rule.title}"
-    yield f"  asks      {rule.trigger}"
-    yield f"  because   {rule.why}"
+    yield said("  asks      {text}", text=rule.trigger)
+    yield said("  because   {text}", text=rule.why)
     scope = scope_of(rule, job)
     for number, case in enumerate(rule.cases, 1):
-        title = "Check" if len(rule.cases) == 1 else f"Check {number}"
+        asked = " ".join(case.condition.text.split())
         yield ""
-        yield from _steps(title, case.condition, scope)
+        if len(rule.cases) == 1:
+            yield said("Check: {condition}", condition=asked)
+        else:
+            yield said("Check {number}: {condition}", number=number, condition=asked)
+        yield from _steps(case.condition, scope)
     if rule.unless is not None:
         yield ""
-        yield from _steps("Unless", rule.unless, scope)
+        yield said("Unless: {condition}", condition=" ".join(rule.unless.text.split()))
+        yield from _steps(rule.unless, scope)
     yield ""
     yield f"{judgement.verdict}: {judgement.reason}"
     if judgement.finding is not None:
-        yield f"  fix       {judgement.finding.fix.text}"
-        yield f"  skip if   {judgement.finding.skip_if}"
+        yield said("  fix       {text}", text=judgement.finding.fix.text)
+        yield said("  skip if   {text}", text=judgement.finding.skip_if)
     elif not rule.cases:
-        yield "  no condition decides this; judge by the text above and by:"
-        yield f"  fix       {rule.fix.fill(scope)}"
-        yield f"  skip when {rule.skip_when}"
+        yield said("  no condition decides this; judge by the text above and by:")
+        yield said("  fix       {text}", text=rule.fix.fill(scope))
+        yield said("  skip when {text}", text=rule.skip_when)
 
 
-def _steps(title: str, expression: Expression, scope: Scope) -> Iterator[str]:
+def _steps(expression: Expression, scope: Scope) -> Iterator[str]:
     """Yield the parts of an expression with their values, innermost first, each once."""
-    yield f"{title}: {' '.join(expression.text.split())}"
     seen: set[str] = set()
     for step in trace(expression, scope):
         text = " ".join(step.text.split())
         if text not in seen and text != expression.text:
             seen.add(text)
             yield f"  {text} → {_shown(step.value)}"
-    yield f"  so it {_held(holds(expression, scope))}"
+    yield _held(holds(expression, scope))
 
 
-def _shown(value: object) -> str:
+def _shown(value: Value) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"not known ({value.reason})" if isinstance(value, Unknown) else show(value)  # type: ignore[arg-type]
+        return said("yes") if value else said("no")
+    if isinstance(value, Unknown):
+        return said("not known ({reason})", reason=value.reason)
+    return show(value)
 
 
 def _held(value: bool | Unknown) -> str:
     if isinstance(value, Unknown):
-        return f"cannot be decided: {value.name} is not known, {value.reason}"
-    return "holds" if value else "does not hold"
+        return said(
+            "  so it cannot be decided: {name} is not known, {reason}",
+            name=value.name,
+            reason=value.reason,
+        )
+    return said("  so it holds") if value else said("  so it does not hold")

@@ -10,6 +10,7 @@ from perf_doctor.estimate.memory import MemoryEstimate, estimate_memory
 from perf_doctor.estimate.time import TimeEstimate, estimate_time
 from perf_doctor.estimate.time_job import Given
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.launch.settings import Setting, Settings
 from perf_doctor.plan.plan import Plan, build_plan
 from perf_doctor.rules.functions import Value
@@ -87,7 +88,7 @@ class Job:
             try:
                 found = estimate_time(self.plan, self.memory, lengths=self.lengths)
             except Exception as error:
-                found = TimeEstimate(unknown=f"the estimate failed ({type(error).__name__})")
+                found = TimeEstimate(unknown=estimate_failed(error))
             self._time.append(found)
         return self._time[0]
 
@@ -133,5 +134,9 @@ def _estimated(plan: Plan, host_ram_gb: float | None) -> MemoryEstimate:
     try:
         return estimate_memory(plan, host_ram_gb=host_ram_gb)
     except Exception as error:
-        failure = f"the estimate failed ({type(error).__name__})"
-        return MemoryEstimate(capacity_gib=plan.gpu.usable_gib, unknown=failure)
+        return MemoryEstimate(capacity_gib=plan.gpu.usable_gib, unknown=estimate_failed(error))
+
+
+def estimate_failed(error: Exception) -> str:
+    """Return why there is no estimate, where making it raised this."""
+    return said("the estimate failed ({error})", error=type(error).__name__)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.rules import estimated, timed
 from perf_doctor.rules.effect import CLEAR_SHARE, NO_SHARE, Effect, severity_of
 from perf_doctor.rules.evaluate import Scope, holds, trace
@@ -20,6 +23,7 @@ from perf_doctor.rules.ranking import without_doubles
 from perf_doctor.rules.severity import SEVERITIES
 from perf_doctor.rules.template import FlagChanges, changes, show
 from perf_doctor.shell.model import Unknown
+from perf_doctor.wording import sentences
 
 MAX_FACTS_IN_REASON = 4
 _ESTIMATED = frozenset(row[0] for row in (*estimated.ROWS, *timed.ROWS))
@@ -89,15 +93,19 @@ class _Court:
         try:
             return self._judge(rule)
         except Exception as error:  # one broken rule must not cost the whole report
-            return _needs_judgement(rule, f"rule broken: {quoted(str(error))}")
+            broken = said("rule broken: {error}", error=quoted(str(error)))
+            return _needs_judgement(rule, broken)
 
     def _judge(self, rule: Rule) -> Judgement:
         scope = scope_of(rule, self.job)
         framework = self.job.plan.framework.name
         if rule.framework not in (None, framework):
-            return _not_applicable(rule, lambda: f"about {rule.framework}, not {framework}")
+            return _not_applicable(
+                rule, lambda: said("about {rule}, not {job}", rule=rule.framework, job=framework)
+            )
         if not rule.cases:
-            return _needs_judgement(rule, f"no condition decides this: {rule.trigger}")
+            asked = said("no condition decides this: {trigger}", trigger=rule.trigger)
+            return _needs_judgement(rule, asked)
         checked = _check(rule.cases, scope)
         if not checked.held and checked.unknown is None:
             return _not_applicable(rule, lambda: _why_not(rule, scope))
@@ -106,10 +114,16 @@ class _Court:
             return _not_applicable(rule, lambda: _why_skipped(rule, scope))
         unknown = skip if isinstance(skip, Unknown) else checked.unknown
         if unknown is not None and (not checked.held or isinstance(skip, Unknown)):
-            return _needs_judgement(rule, f"{quoted(unknown.name)} is not known: {unknown.reason}")
+            missing, why = quoted(unknown.name), unknown.reason
+            return _needs_judgement(
+                rule, said("{name} is not known: {reason}", name=missing, reason=why)
+            )
         time = self.job.time
         if rule.gains and time.step_s is None and not any(case.severity for case in checked.held):
-            return _needs_judgement(rule, f"the seconds of a step are not known: {time.unknown}")
+            why = time.unknown or ""
+            return _needs_judgement(
+                rule, said("the seconds of a step are not known: {reason}", reason=why)
+            )
         tried = [Effect(self.job, self._changed(way), way) for way in self._ways(rule, scope)]
         if rule.gains and time.step_s is not None:
             return self._by_gain(rule, checked.held, scope, tried)
@@ -133,7 +147,7 @@ class _Court:
             return Judgement(rule.id, "applies", lambda: finding.cost.text, finding)
         if not known:
             return replace(
-                _not_applicable(rule, lambda: "no change that was tried fits and gains"),
+                _not_applicable(rule, lambda: said("no change that was tried fits and gains")),
                 tried=tuple(tried),
             )
         best, gain = known[0]
@@ -141,7 +155,10 @@ class _Court:
         if severity is None:
             effects = tuple(effect for effect, _ in known)
             return replace(
-                _not_applicable(rule, lambda: f"the change gains too little: {best}"), tried=effects
+                _not_applicable(
+                    rule, lambda: said("the change gains too little: {effect}", effect=best)
+                ),
+                tried=effects,
             )
         severity = max([severity, *floors], key=SEVERITIES.index)
         helpful = [effect for effect, gain in known if severity_of(gain, rule.severity)]
@@ -174,7 +191,7 @@ class _Court:
             blocks_launch=rule.blocks_launch and severity == "critical",
             setting=setting_rows(self.job, rule.flags or _flags_of(held), _shown_facts(held)),
             basis="estimate" if _ESTIMATED.intersection(rule.reads) else "arithmetic",
-            cost=_cost(" ".join(dict.fromkeys(text for text in filled if text)), effect),
+            cost=_cost(sentences(dict.fromkeys(filled)), effect),
             fix=Fix(rule.fix.fill(scope), ways[0] if ways else FlagChanges({}), ways[1:]),
             skip_if=rule.skip_when,
             effect=effect,
@@ -302,7 +319,10 @@ def _needs_judgement(rule: Rule, reason: str) -> Judgement:
 def _why_skipped(rule: Rule, scope: Scope) -> str:
     """Return the sentence that says why a rule leaves a job alone that it would apply to."""
     assert rule.unless is not None
-    return f"left alone, as `{rule.unless.text}`{_numbers([rule.unless], scope)}"
+    condition, values = rule.unless.text, _numbers([rule.unless], scope)
+    if not values:
+        return said("left alone, as `{condition}`", condition=condition)
+    return said("left alone, as `{condition}` ({values})", condition=condition, values=values)
 
 
 def _check(cases: Sequence[Case], scope: Scope) -> _Checked:
@@ -332,27 +352,40 @@ def _why_not(rule: Rule, scope: Scope) -> str:
     """Return the sentence that says which part of the condition does not hold, with numbers."""
     if len(rule.cases) > 1:
         conditions = [case.condition for case in rule.cases]
-        return f"none of {len(conditions)} conditions holds{_numbers(conditions, scope)}"
+        count, values = len(conditions), _numbers(conditions, scope)
+        if not values:
+            return said("none of {count} conditions holds", count=count)
+        return said("none of {count} conditions holds ({values})", count=count, values=values)
     condition = rule.cases[0].condition
     tree = condition.tree
     parts = tree[4:] if tree[0] == "connective" and tree[3] == "and" else [tree]
     for part in parts:
         expression = Expression(condition.source, part)
         if holds(expression, scope) is False:
-            return f"`{condition.segment(part)}` does not hold{_numbers([expression], scope)}"
-    return f"`{condition.text}` does not hold"
+            return _does_not_hold(condition.segment(part), _numbers([expression], scope))
+    return _does_not_hold(condition.text, "")
+
+
+def _does_not_hold(condition: str, values: str) -> str:
+    if not values:
+        return said("`{condition}` does not hold", condition=condition)
+    return said("`{condition}` does not hold ({values})", condition=condition, values=values)
+
+
+_ASKED: Final = r"""(?:value|on|given)\((["'])[^"']*\1\)"""
+"""What asks for one option, and is no comparison that begins with it."""
 
 
 def _numbers(expressions: Sequence[Expression], scope: Scope) -> str:
-    """Return the values the expressions rest on: " (tp = 2, cp = 1)"."""
+    """Return the values the expressions rest on: "tp = 2, cp = 1"."""
     values: dict[str, Value] = {}
     for expression in expressions:
         for step in trace(expression, scope):
-            if step.is_name or step.text.startswith(("value(", "on(", "given(")):
+            if step.is_name or re.fullmatch(_ASKED, step.text):
                 values.setdefault(step.text, step.value)
     shown = [f"{_plain(name)} = {show(value)}" for name, value in values.items() if name != "flags"]
     more = ["…"] if len(shown) > MAX_FACTS_IN_REASON else []
-    return f" ({', '.join([*shown[:MAX_FACTS_IN_REASON], *more])})" if shown else ""
+    return ", ".join([*shown[:MAX_FACTS_IN_REASON], *more])
 
 
 def _plain(name: str) -> str:

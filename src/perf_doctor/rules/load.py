@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from perf_doctor.language import ENGLISH, spoken
+from perf_doctor.language import ENGLISH, said, spoken
 from perf_doctor.rules.built_in import BUILT_IN, built_in_text, compiled_rules
 from perf_doctor.rules.model import Catalog, Rule
 from perf_doctor.rules.position import nearest_name
@@ -77,7 +77,7 @@ def _user_text(path: str) -> tuple[str, str]:
     try:
         return read_text(path), path
     except ScriptError as error:
-        raise ScriptError(f"rule file {path} {error}") from None
+        raise ScriptError(said("rule file {file} {reason}", file=path, reason=error)) from None
 
 
 def _begins(rule_id: str, beginnings: Sequence[str]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from perf_doctor.estimate.shown import listed
+from perf_doctor.language import said
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judgement import Finding, Judgement
 from perf_doctor.rules.severity import WORST_FIRST
@@ -67,16 +69,16 @@ def _folded(
     judgement: Judgement, told: dict[str, str], others: dict[str, list[Finding]]
 ) -> Judgement:
     if judgement.rule in told:
-        why = f"the fix of {told[judgement.rule]} solves this too"
+        why = said("the fix of {rule} solves this too", rule=told[judgement.rule])
         return Judgement(judgement.rule, "not-applicable", lambda: why)
     finding = judgement.finding
     if finding is None or judgement.rule not in others:
         return judgement
     folded = others[judgement.rule]
-    named = ", ".join(f"{other.rule} ({other.title})" for other in folded)
+    named = listed(said("{rule} ({title})", rule=other.rule, title=other.title) for other in folded)
     fix = replace(
         finding.fix,
-        text=f"{finding.fix.text} Another way: {named}.",
+        text=said("{fix} Another way: {rules}.", fix=finding.fix.text, rules=named),
         instead=tuple(other.fix.changes for other in folded),
     )
     return replace(judgement, finding=replace(finding, fix=fix))

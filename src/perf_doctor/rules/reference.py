@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from perf_doctor.estimate.shown import listed
+from perf_doctor.language import said
 from perf_doctor.rules.check import Type
 from perf_doctor.rules.facts import TABLE
 from perf_doctor.rules.functions import FUNCTIONS, Function
@@ -17,7 +19,7 @@ SERIES: Final = {
     "M": "GPU and host memory",
     "P": "Step time",
     "S": "Rollout engines and their weights",
-}
+}  # messages
 
 _TEMPLATE: Final = """\
 ### {id} — What is wrong, in a few words
@@ -44,14 +46,16 @@ def list_lines(rules: Sequence[Rule]) -> Iterator[str]:
     for rule in sorted(rules, key=_order):
         if rule.id[2] != series:
             series = rule.id[2]
-            yield f"{'' if series == 'C' else chr(10)}{series} — {SERIES.get(series, 'Others')}"
+            heading = said(SERIES[series]) if series in SERIES else said("Others")
+            yield f"{'' if series == 'C' else chr(10)}{series} — {heading}"
         severity = "→".join(dict.fromkeys(rule.severity))
         marks = [severity]
         if rule.blocks_launch:
-            marks.append("blocks the launch")
+            marks.append(said("blocks the launch"))
         if not rule.cases:
-            marks.append("needs judgement")
-        yield f"  {rule.id:<6} {rule.title} ({', '.join(marks)})"
+            marks.append(said("needs judgement"))
+        line = said("{title} ({marks})", title=rule.title, marks=listed(marks))
+        yield f"  {rule.id:<6} {line}"
 
 
 def _order(rule: Rule) -> tuple[int, str]:

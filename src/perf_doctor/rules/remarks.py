@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perf_doctor.language import said
 from perf_doctor.launch.comments import Directive, Reason, directive, reason_for
 from perf_doctor.plan.plan import Plan
 from perf_doctor.rules.judgement import Finding, Judgement
 from perf_doctor.shell.files import read_text
 from perf_doctor.shell.limits import ScriptError
 from perf_doctor.shell.model import Comment, Note, Word
+from perf_doctor.wording import sentences
 
 if TYPE_CHECKING:
     from perf_doctor.rules.baselines import Baseline
@@ -54,8 +56,9 @@ class Remarks:
             word for row in finding.setting for word in self._words.get((row.file, row.line), ())
         ]
         if (order := self._order(finding, words)) is not None:
-            why = f"{order.comment.place.file}:{order.comment.place.line}: {order.reason}"
-            return Judgement(judgement.rule, "suppressed", lambda: f"suppressed at {why}", finding)
+            place = f"{order.comment.place.file}:{order.comment.place.line}"
+            why = said("suppressed at {place}: {reason}", place=place, reason=order.reason)
+            return Judgement(judgement.rule, "suppressed", lambda: why, finding)
         reason = reason_for(words)
         return judgement if reason is None else _lowered(judgement, finding, reason)
 
@@ -71,15 +74,15 @@ class Remarks:
 
 
 def _useless(found: Directive) -> str:
-    rules = ", ".join(found.rules) or "no rule"
+    rules = ", ".join(found.rules) or said("no rule")
     if not found.reason:
-        return f"perf-doctor: ignore[{rules}] gives no reason and is not followed"
-    return f"perf-doctor: ignore[{rules}] suppresses nothing here"
+        return said("perf-doctor: ignore[{rules}] gives no reason and is not followed", rules=rules)
+    return said("perf-doctor: ignore[{rules}] suppresses nothing here", rules=rules)
 
 
 def _lowered(judgement: Judgement, finding: Finding, reason: Reason) -> Judgement:
     """Return the judgement as info, the reason quoted; a job that cannot start is not excused."""
-    quote = f"“{reason.text}” (line {reason.comment.place.line})"
+    quote = said("“{reason}” (line {line})", reason=reason.text, line=reason.comment.place.line)
     if finding.blocks_launch or finding.severity == "info":
         return replace(judgement, finding=replace(finding, reason_in_script=quote))
     lowered = replace(finding, severity="info", verdict="borderline", reason_in_script=quote)
@@ -102,7 +105,7 @@ def _page(file: str) -> str:
     try:
         return read_text(file)
     except ScriptError as error:
-        raise ScriptError(f"baseline file {file} {error}") from None
+        raise ScriptError(said("baseline file {file} {reason}", file=file, reason=error)) from None
 
 
 def compared(
@@ -132,8 +135,8 @@ def _quoting(judgement: Judgement, quotes: Callable[[Sequence[str]], str]) -> Ju
     if finding is None:
         return judgement
     changes = finding.fix.changes
-    said = quotes([*(row.flag for row in finding.setting), *changes.set, *changes.unset])
-    if not said:
+    told = quotes([*(row.flag for row in finding.setting), *changes.set, *changes.unset])
+    if not told:
         return judgement
-    cost = replace(finding.cost, text=f"{finding.cost.text} {said}")
+    cost = replace(finding.cost, text=sentences((finding.cost.text, told)))
     return replace(judgement, finding=replace(finding, cost=cost))

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from os.path import normpath
 from typing import Final, NamedTuple
 
+from perf_doctor.language import said
 from perf_doctor.rules.evaluate import Scope, evaluate, holds
 from perf_doctor.rules.expression import Expression, parse_expression
 from perf_doctor.rules.functions import Value
@@ -185,9 +186,9 @@ def _changes(way: Way, scope: Scope) -> FlagChanges | None:
 def show(value: Value) -> str:
     """Return a value as prose shows it: long lists cut, the way of a path made straight."""
     if value is None:
-        return "not given"
+        return said("not given")
     if isinstance(value, bool):
-        return "on" if value else "off"
+        return said("on") if value else said("off")
     if isinstance(value, tuple):
         shown = [show(part) for part in value[:MAX_LISTED]]
         return ", ".join([*shown, "…"] if len(value) > MAX_LISTED else shown)

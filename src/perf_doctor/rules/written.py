@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from perf_doctor.language import said
 from perf_doctor.launch.settings import Setting, UnknownFlag
 from perf_doctor.plan.problems import Problem
 from perf_doctor.rules.functions import Value
@@ -87,11 +88,18 @@ def pairs(kind: str) -> Getter:
     """Return a getter of the pairs of one kind, each as a text."""
     return lambda job: tuple(
         Prose(
-            f"`{loser.flag}` {quoted(loser.text or 'on')} (line {loser.place.line}), then "
-            f"{quoted(winner.text or 'on')} ({_where(winner)})"
+            said(
+                "`{flag}` {lost} (line {line}), then {won} ({place})",
+                flag=loser.flag, lost=_given(loser), line=loser.place.line, won=_given(winner),
+                place=_where(winner),
+            )
         )
         for loser, winner in _lost(kind)(job)
-    )
+    )  # fmt: skip
+
+
+def _given(setting: Setting) -> str:
+    return quoted(setting.text) if setting.text else said("on")
 
 
 def _where(setting: Setting) -> str:
@@ -168,8 +176,8 @@ def variable(name: str) -> Getter:
 
     def get(job: Job) -> Value:
         text = job.environment.get(name)
-        return (
-            Unknown(name, "the script takes it from elsewhere") if text and "${" in text else text
-        )
+        if text and "${" in text:
+            return Unknown(name, said("the script takes it from elsewhere"))
+        return text
 
     return get

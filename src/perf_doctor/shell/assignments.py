@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from perf_doctor.language import said
 from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate, wrap
 from perf_doctor.shell.extents import behind_escapes, split
 from perf_doctor.shell.limits import MAX_WORDS
@@ -89,7 +90,7 @@ def _integer(interpreter: Interpreter, before: Value, value: Value) -> Value:
     try:
         number = sum(evaluate(text or UNKNOWN_MARK, interpreter) for text in texts)
     except ArithmeticUnknown:
-        return Value((Unknown("arithmetic", "arithmetic on something that is not known"),))
+        return Value((Unknown("arithmetic", said("arithmetic on something that is not known")),))
     return marks.with_text(str(wrap(number)))
 
 
@@ -111,7 +112,9 @@ def _limited(
 ) -> tuple[Element, ...]:
     """Return the elements up to the limit, with a note when there are more."""
     if len(elements) > MAX_WORDS:
-        text = f"{name} has more than {MAX_WORDS} words; the rest is left out"
+        text = said(
+            "{name} has more than {limit} words; the rest is left out", name=name, limit=MAX_WORDS
+        )
         interpreter.trace.note(text, place)
     return tuple(elements[:MAX_WORDS])
 
@@ -170,15 +173,16 @@ def _assign_element(
     if before is not None and before.kind == "A":
         return name
     if index is None:
-        interpreter.trace.note(f"an element of {name} is set at an index that is not known",
-                               source.place(node.start_byte))  # fmt: skip
+        text = said("an element of {name} is set at an index that is not known", name=name)
+        interpreter.trace.note(text, source.place(node.start_byte))
         return name
     elements = _as_elements(before) if before is not None else ()
     if index > len(elements):
-        interpreter.trace.note(
-            f"{name} is set beyond its end; the elements count as if they followed each other",
-            source.place(node.start_byte),
+        text = said(
+            "{name} is set beyond its end; the elements count as if they followed each other",
+            name=name,
         )
+        interpreter.trace.note(text, source.place(node.start_byte))
     if appends and -len(elements) <= index < len(elements):
         value = join([elements[index].value, value])
     set_element(interpreter, name, index, Element(value, source.place(start), name))
@@ -232,7 +236,7 @@ def _set_kind(interpreter: Interpreter, name: str, kind: Kind) -> None:
         return
     variable = interpreter.state.variables.get(name) or Variable()
     if kind == "A":
-        unknown = Value((Unknown(name, "an associative array, which is not evaluated"),))
+        unknown = Value((Unknown(name, said("an associative array, which is not evaluated")),))
         variable = Variable(unknown, place=variable.place)
     interpreter.state.variables[name] = replace(variable, kind=kind)
 

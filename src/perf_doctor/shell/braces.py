@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from perf_doctor.language import said
 from perf_doctor.shell.limits import MAX_NESTING, MAX_WORDS, TooMuch
 from perf_doctor.shell.words import Literal, Parameter, Part
 
@@ -45,7 +46,7 @@ def _expand(pieces: list[Part], depth: int = 0) -> list[tuple[Part, ...]]:
             for one in (_expand(alternative, depth + 1) if depth < MAX_NESTING else [alternative])
         ]
         if len(inner) * len(tails) > MAX_WORDS:
-            raise TooMuch(f"braces that expand to more than {MAX_WORDS} words")
+            raise TooMuch(said("braces that expand to more than {limit} words", limit=MAX_WORDS))
         return [_glued([*pieces[:begin], *one, *tail]) for one in inner for tail in tails]
     return [_glued(pieces)]
 
@@ -111,7 +112,7 @@ def _sequence(pieces: list[Part]) -> list[list[Part]] | None:
         step = abs(int(match[3] or 1)) or 1
         width = max(len(end) for end in match.groups()[:2]) if _padded(match) else 0
         if abs(last - first) // step > MAX_WORDS:
-            raise TooMuch(f"braces that expand to more than {MAX_WORDS} words")
+            raise TooMuch(said("braces that expand to more than {limit} words", limit=MAX_WORDS))
         numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
         return [[Literal(f"{number:0{width}d}", quoted=False)] for number in numbers]
     if match := re.match(_LETTERS, text):

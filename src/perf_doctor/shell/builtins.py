@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from perf_doctor.language import said
 from perf_doctor.shell import inputs
 from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate
 from perf_doctor.shell.conditions import test
@@ -46,7 +47,8 @@ def _print(interpreter: Interpreter, *values: Value) -> Status:
 
 
 def _print_unknown(interpreter: Interpreter, name: str, status: Status = SUCCESS) -> Status:
-    _print(interpreter, Value((Unknown(name, f"the output of {name}, which is not run"),)))
+    reason = said("the output of {command}, which is not run", command=name)
+    _print(interpreter, Value((Unknown(name, reason),)))
     return status
 
 
@@ -84,7 +86,7 @@ def _echo(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place)
 
 def _unescaped(value: Value, known: str) -> Value:
     text = unescape(known)
-    parts = (Unknown("echo", "an escape that is not evaluated") if text is None else text,)
+    parts = (Unknown("echo", said("an escape that is not evaluated")) if text is None else text,)
     return Value(parts, value.overridable_by, value.undecided)
 
 
@@ -108,7 +110,7 @@ def _cd(interpreter: Interpreter, _s: Source, words: list[Element], _p: Place) -
     target = paths[0].known if paths else None
     cwd = interpreter.state.cwd.known
     if target is None or target == "-" or (not target.startswith("/") and cwd is None):
-        interpreter.state.cwd = Value((Unknown("PWD", "a folder that is not known"),))
+        interpreter.state.cwd = Value((Unknown("PWD", said("a folder that is not known")),))
     elif target:
         interpreter.state.cwd = literal(os.path.normpath(os.path.join(cwd or "/", target)))
     return SUCCESS
@@ -267,7 +269,7 @@ def _source(interpreter: Interpreter, _s: Source, words: list[Element], place: P
 
 
 def _eval(interpreter: Interpreter, _s: Source, _w: list[Element], place: Place) -> Status:
-    interpreter.trace.note("eval is not followed", place)
+    interpreter.trace.note(said("eval is not followed"), place)
     return _print_unknown(interpreter, "eval")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from perf_doctor.language import said
 from perf_doctor.shell import conditions
 from perf_doctor.shell.double_brackets import double_brackets
 from perf_doctor.shell.limits import TooMuch
@@ -151,7 +152,8 @@ def _is_fallback(interpreter: Interpreter, source: Source, clause: _Clause) -> b
     if body:
         names = ", ".join(dict.fromkeys(_assigned(source, body)))
         place = source.place(clause.node.start_byte)
-        interpreter.trace.note(f"{names} depends on the machine; the fallback is taken", place)
+        text = said("{names} depends on the machine; the fallback is taken", names=names)
+        interpreter.trace.note(text, place)
     return bool(body)
 
 
@@ -206,7 +208,8 @@ def _undecided(
         return None
     place = source.place(node.start_byte)
     text = source.text[node.start_byte : node.end_byte].split("\n", 1)[0].split(";", 1)[0]
-    site = interpreter.branch(source, node, f"line {place.line}: {text.strip()}")
+    shown = said("line {line}: {text}", line=place.line, text=text.strip())
+    site = interpreter.branch(source, node, shown)
     if site is None:
         return None
     interpreter.mark(_assigned(source, bodies), site)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perf_doctor.language import said
 from perf_doctor.shell.arithmetic import ArithmeticUnknown, evaluate
 from perf_doctor.shell.conditions import (
     EQUALITY,
@@ -128,6 +129,6 @@ class _Double(Joined):
         groups = found if isinstance(found, tuple) else ()
         elements = tuple(Element(literal(group), place) for group in groups)
         if found is None:
-            elements = (Element(Value((Unknown("BASH_REMATCH", "a match"),)), place),)
+            elements = (Element(Value((Unknown("BASH_REMATCH", said("a match")),)), place),)
         self.interpreter.state.assign("BASH_REMATCH", Variable(elements=elements))
         return None if found is None else bool(found)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from perf_doctor.language import said
 from perf_doctor.shell import parameters
 from perf_doctor.shell.arithmetic import UNKNOWN_MARK, ArithmeticUnknown, evaluate
 from perf_doctor.shell.braces import expand_braces
@@ -25,7 +26,6 @@ DEFAULT_IFS = " \t\n"
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+\Z")
 _PLAIN_STRING = re.compile(r'"([^"\\$`]*)"')
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_UNKNOWN_ARITHMETIC = "arithmetic on something that is not known"
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class _Fields:
         if self.current.quoted or any(value.parts for value in self.current.values):
             self.done.append(self.current)
             if len(self.done) > MAX_WORDS:
-                raise TooMuch(f"more than {MAX_WORDS} words")
+                raise TooMuch(said("more than {limit} words", limit=MAX_WORDS))
         self.current = None
 
     def split(self, value: Value, origin: Element | None = None) -> None:
@@ -143,7 +143,8 @@ class Expander:
                     return whole
             return self._expand(source, parts, place, group)
         except TooMuch as limit:
-            self.interpreter.trace.note(f"{limit}; the word is taken as unknown", place)
+            text = said("{limit}; the word is taken as unknown", limit=limit)
+            self.interpreter.trace.note(text, place)
             return [Element(Value((Unknown("too-much", str(limit)),)), place, group)]
 
     def _whole_array(self, part: Parameter) -> Sequence[Element] | None:
@@ -194,9 +195,8 @@ class Expander:
         except TooMuch as limit:
             if self.depth:
                 raise
-            self.interpreter.trace.note(
-                f"{limit}; the value is taken as unknown", source.place(start)
-            )
+            text = said("{limit}; the value is taken as unknown", limit=limit)
+            self.interpreter.trace.note(text, source.place(start))
             return Value((Unknown("too-much", str(limit)),))
 
     def value_of(self, source: Source, parts: Sequence[Part]) -> Value:
@@ -311,11 +311,13 @@ class Expander:
         if isinstance(part, Arithmetic):
             number = self.arithmetic(source, part.start, part.end)
             if number is None:
-                return Value((Unknown("arithmetic", _UNKNOWN_ARITHMETIC),))
+                return Value(
+                    (Unknown("arithmetic", said("arithmetic on something that is not known")),)
+                )
             return self._mark(source, part).with_text(str(number))
         if isinstance(part, Substitution):
             return self._nested(lambda: self.interpreter.substitute(source, part))
-        return Value((Unknown(part.name, "an expansion that is not evaluated"),))
+        return Value((Unknown(part.name, said("an expansion that is not evaluated")),))
 
     def _mark(self, source: Source, part: Arithmetic) -> Value:
         """Return a value with what the names in an arithmetic expression bring along."""
@@ -342,7 +344,7 @@ class Expander:
 
     def _nested(self, run: Callable[[], T]) -> T:
         if self.depth >= MAX_NESTING:
-            raise TooMuch(f"expansions nested deeper than {MAX_NESTING}")
+            raise TooMuch(said("expansions nested deeper than {limit}", limit=MAX_NESTING))
         self.depth += 1
         try:
             return run()

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from perf_doctor.language import said
 from perf_doctor.shell.limits import (
     MAX_FILE_BYTES,
     MAX_PATH_CHARS,
@@ -37,6 +39,21 @@ def tree_root(script: str) -> str:
             if candidate != parent and os.path.exists(f"{candidate}/{mark}"):
                 return candidate
     return folder
+
+
+def narrowed(folders: Iterable[str], within: Sequence[str]) -> tuple[str, ...]:
+    """Return what of these folders lies within others, all of it where no others are given."""
+    real = tuple(map(os.path.realpath, folders))
+    if not within:
+        return real
+    bounds = tuple(map(os.path.realpath, within))
+    below = [folder for folder in real if any(_holds(bound, folder) for bound in bounds)]
+    inner = [bound for bound in bounds if any(_holds(folder, bound) for folder in real)]
+    return tuple(dict.fromkeys((*below, *inner)))
+
+
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 class Library:
@@ -102,8 +119,7 @@ class Files:
             real = os.path.realpath(path)
         except (OSError, ValueError):  # too long, or characters no path can hold
             return None
-        inside = any(real == root or real.startswith(root.rstrip("/") + "/") for root in self.roots)
-        return real if inside else None
+        return real if any(_holds(root, real) for root in self.roots) else None
 
     def test(self, operator: str, path: str | None, cwd: str | None) -> bool | None:
         """Return what a file test says; None outside the roots, where nobody looks."""
@@ -140,12 +156,14 @@ class Files:
         """
         real = self.resolve(path)
         if real is None:
-            raise ScriptError("lies outside the script's own tree and the model-config folder")
+            raise ScriptError(
+                said("lies outside the script's own tree and the model-config folder")
+            )
         name = self.shown(path) if shown is None else shown
         if name in self.opened:
             return self.opened[name]
         if len(self.opened) >= MAX_SOURCED_FILES:
-            raise ScriptError(f"is one file too many (limit {MAX_SOURCED_FILES})")
+            raise ScriptError(said("is one file too many (limit {limit})", limit=MAX_SOURCED_FILES))
         source = self._library.load(real, name)  # the very path that was tested
         self.opened[name] = source
         return source
@@ -160,9 +178,9 @@ def read_text(path: str) -> str:
     try:
         kind = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(kind):
-            raise ScriptError("is a folder")
+            raise ScriptError(said("is a folder"))
         if not stat.S_ISREG(kind):
-            raise ScriptError("is not a regular file")
+            raise ScriptError(said("is not a regular file"))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
@@ -175,17 +193,18 @@ def read_text(path: str) -> str:
 def decode(data: bytes) -> str:
     """Return shell text; undecodable bytes are replaced, NUL and oversize are refused."""
     if len(data) > MAX_FILE_BYTES:
-        raise ScriptError(f"is larger than {MAX_FILE_BYTES // 1024} KiB")
+        raise ScriptError(said("is larger than {limit} KiB", limit=MAX_FILE_BYTES // 1024))
     if b"\0" in data:
-        raise ScriptError("is a binary file, not a shell script")
+        raise ScriptError(said("is a binary file, not a shell script"))
     return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
 
 def _reason(error: OSError) -> str:
-    return {
-        "FileNotFoundError": "does not exist",
-        "PermissionError": "may not be read",
-    }.get(type(error).__name__, f"cannot be read ({error.strerror})")
+    if isinstance(error, FileNotFoundError):
+        return said("does not exist")
+    if isinstance(error, PermissionError):
+        return said("may not be read")
+    return said("cannot be read ({why})", why=error.strerror)
 
 
 def shell_files(folder: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from perf_doctor.language import said
 from perf_doctor.shell.expansion import DEFAULT_IFS, split_fields
 from perf_doctor.shell.filters import lines
 from perf_doctor.shell.model import Place, Unknown
@@ -41,7 +42,7 @@ def read(interpreter: Interpreter, _s: Source, words: list[Element], place: Plac
     line = text.split("\n", 1)[0] if text is not None else ""
     if text is None or options.keys() - set("rap") or ("\\" in line and "r" not in options):
         for name in [*names, *([array] if array else [])]:
-            unknown = Value((Unknown(name, "read while the script runs"),))
+            unknown = Value((Unknown(name, said("read while the script runs")),))
             interpreter.state.assign(name, Variable(unknown))
         return ASSUMED
     if not text:
@@ -64,7 +65,7 @@ def _shared_out(ifs: str, line: str, fields: list[str], count: int) -> list[Valu
         values = [literal(field) for field in fields]
         return values + [EMPTY] * (count - len(fields))
     if ifs.strip(DEFAULT_IFS):
-        rest = Value((Unknown("read", "the rest of a line with separators"),))
+        rest = Value((Unknown("read", said("the rest of a line with separators")),))
     else:
         rest = literal(line.strip(ifs).split(None, count - 1)[-1])
     return [*map(literal, fields[: count - 1]), rest]
@@ -76,7 +77,7 @@ def mapfile(interpreter: Interpreter, _s: Source, words: list[Element], place: P
     name = names[-1] if names else "MAPFILE"
     text = interpreter.stdin.known if interpreter.stdin is not None else None
     if text is None or options.keys() != {"t"}:
-        unknown = Value((Unknown(name, "read while the script runs"),))
+        unknown = Value((Unknown(name, said("read while the script runs")),))
         interpreter.state.assign(name, Variable(elements=(Element(unknown, place, name),)))
         return ASSUMED
     elements = tuple(Element(literal(line), place, name) for line in lines(text))
@@ -116,7 +117,7 @@ def getopts(interpreter: Interpreter, _s: Source, words: list[Element], _p: Plac
         else:
             value = literal(rest)
     elif rest:
-        value = Value((Unknown("OPTARG", "options written in one word"),))
+        value = Value((Unknown("OPTARG", said("options written in one word")),))
     if value is not None:
         state.assign("OPTARG", Variable(value))
     state.assign(name, Variable(literal(letter)))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from time import thread_time
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from perf_doctor.language import said
 from perf_doctor.shell import assignments, compound, loops, streams
 from perf_doctor.shell.arithmetic import ArithmeticUnknown
 from perf_doctor.shell.expansion import Expander
@@ -110,7 +111,8 @@ class Interpreter:
         self._count_step(source, node)
         if self.depth >= MAX_NESTING:
             place = source.place(node.start_byte)
-            self.trace.note(f"nested deeper than {MAX_NESTING}; skipped from here", place)
+            text = said("nested deeper than {limit}; skipped from here", limit=MAX_NESTING)
+            self.trace.note(text, place)
             return ASSUMED
         self.depth += 1
         try:
@@ -124,7 +126,9 @@ class Interpreter:
         self._steps += 1
         self._at = source, node.start_byte
         if self._steps > MAX_STEPS:
-            self._stop(f"after {MAX_STEPS} steps")
+            self._stop(
+                said("stopped after {limit} steps; what comes later was not read", limit=MAX_STEPS)
+            )
         if not self._steps & 15:
             self.check_time()
 
@@ -137,14 +141,15 @@ class Interpreter:
     def check_time(self) -> None:
         """Raise ``LimitReached`` when the time for the script is over."""
         if thread_time() > self._deadline:
-            self._stop(f"after {EVALUATION_SECONDS:g} seconds")
+            seconds = f"{EVALUATION_SECONDS:g}"
+            self._stop(
+                said("stopped after {limit} seconds; what comes later was not read", limit=seconds)
+            )
 
-    def _stop(self, limit: str) -> NoReturn:
+    def _stop(self, text: str) -> NoReturn:
         source, offset = self._at
         place = source.place(offset)
-        raise LimitReached(
-            f"{place.file}:{place.line}: stopped {limit}; what comes later was not read"
-        )
+        raise LimitReached(f"{place.file}:{place.line}: {text}")
 
     # -- subshells and substitutions ------------------------------------------------------
 
@@ -157,7 +162,7 @@ class Interpreter:
         opening = part.start - (1 if part.backtick else 2)
         node = source.substitutions.get(opening)
         if node is None:
-            return Value((Unknown("command", "a command substitution that cannot be read"),))
+            return Value((Unknown("command", said("a command substitution that cannot be read")),))
         saved, self.output = self.output, []
         status = SUCCESS
         try:
@@ -168,7 +173,7 @@ class Interpreter:
             self.output = saved
         self.substituted = status
         if not any(child.type in _HANDLERS for child in node.children):
-            return Value((Unknown("file", "the content of a file"),))
+            return Value((Unknown("file", said("the content of a file")),))
         return _without_newlines(join(output or []))
 
     # -- names ----------------------------------------------------------------------------
@@ -194,7 +199,7 @@ class Interpreter:
         variable = self.state.get(name)
         if variable is None:
             if self.state.nounset:
-                self.require(name, "the script stops where it is unset (set -u)")
+                self.require(name, said("the script stops where it is unset (set -u)"))
                 raise ArithmeticUnknown
             self.trace.look_at((name,))
             return ""
@@ -220,7 +225,9 @@ class Interpreter:
         """Run a function with these arguments."""
         function = self.state.functions[name]
         if self.calls >= MAX_CALL_DEPTH:
-            self.trace.note(f"function {name} calls itself too deeply; not followed further")
+            self.trace.note(
+                said("function {name} calls itself too deeply; not followed further", name=name)
+            )
             return ASSUMED
         saved, saved_loops = self.state.positional, self.loops
         self.state.positional = tuple(arguments)
@@ -274,8 +281,11 @@ class Interpreter:
         site = (source.path, node.start_byte, text)
         if site not in self.branches and len(self.branches) >= MAX_BRANCHES:
             self.trace.note(
-                f"more than {MAX_BRANCHES} branches that cannot be decided; "
-                "only the first are looked at both ways"
+                said(
+                    "more than {limit} branches that cannot be decided; only the first are looked"
+                    " at both ways",
+                    limit=MAX_BRANCHES,
+                )
             )
             return None
         return self.branches.setdefault(site, len(self.branches))
@@ -309,7 +319,7 @@ class Interpreter:
         trace.notes, trace.required = notes, required
         trace.looked_at_file = looked_at_file
         for name in names:
-            self.require(name, "the script ends where it is unset")
+            self.require(name, said("the script ends where it is unset"))
         return None
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from perf_doctor.language import said
 from perf_doctor.shell.limits import MAX_LOOP_ITERATIONS
 from perf_doctor.shell.status import SUCCESS, LoopControl, Status
 from perf_doctor.shell.values import Element, Variable
@@ -35,7 +36,8 @@ def _iterate(
         for count, _ in enumerate(rounds):
             if count >= MAX_LOOP_ITERATIONS:
                 place = source.place(node.start_byte)
-                interpreter.trace.note(f"loop left after {MAX_LOOP_ITERATIONS} rounds", place)
+                text = said("loop left after {limit} rounds", limit=MAX_LOOP_ITERATIONS)
+                interpreter.trace.note(text, place)
                 break
             interpreter.waited = False
             try:

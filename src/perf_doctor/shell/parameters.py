@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.shell import patterns
 from perf_doctor.shell.model import Unknown
 from perf_doctor.shell.values import EMPTY, Element, Value, Variable, join, literal
@@ -43,10 +44,10 @@ def resolve(expander: Expander, source: Source, part: Parameter) -> Resolved:
         target = state.get(name)
         known = target.scalar.known if target else None
         if not known or not known.replace("_", "a").isalnum():
-            return Value((Unknown(name, "an indirect name that is not known"),))
+            return Value((Unknown(name, said("an indirect name that is not known")),))
         name = known
     if part.subscript is not None and _is_associative(expander, name):
-        return _unknown(name, "an associative array, which is not evaluated")
+        return _unknown(name, said("an associative array, which is not evaluated"))
     if part.subscript in ("@", "*"):
         return _all(expander, source, part, name)
     variable = _element(expander, source, part, name)
@@ -79,8 +80,8 @@ def _look_at(expander: Expander, name: str, variable: Variable | None) -> None:
         trace.look_at(variable.scalar.overridable_by)
 
 
-def _unknown(name: str, reason: str = "made from a value that is not known") -> Value:
-    return Value((Unknown(name, reason),))
+def _unknown(name: str, reason: str | None = None) -> Value:
+    return Value((Unknown(name, reason or said("made from a value that is not known")),))
 
 
 def _all(expander: Expander, source: Source, part: Parameter, name: str) -> Resolved:
@@ -168,9 +169,9 @@ def _unset(expander: Expander, source: Source, part: Parameter, name: str) -> Va
     if depends := interpreter.state.unset_depends_on.get(name):
         return Value((), (), depends)
     if interpreter.positional_required and name.isdigit():
-        return _unknown(name, "a positional parameter that the script insists on")
+        return _unknown(name, said("a positional parameter that the script insists on"))
     if interpreter.state.nounset and not name.isdigit():
-        return interpreter.require(name, "the script stops where it is unset (set -u)")
+        return interpreter.require(name, said("the script stops where it is unset (set -u)"))
     return EMPTY
 
 
@@ -204,7 +205,7 @@ def _assign_default(
 def _insist(
     expander: Expander, _source: Source, _part: Parameter, name: str, _variable: Variable | None
 ) -> Resolved:
-    return expander.interpreter.require(name, "the script stops where it is unset")
+    return expander.interpreter.require(name, said("the script stops where it is unset"))
 
 
 def _absent(part: Parameter, variable: Variable | None) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.shell.limits import MAX_PATTERN_WORK, MAX_VALUE_CHARS, TooMuch
 
 _CLASSES = {
@@ -129,7 +130,9 @@ def replace(
     if not text:
         return replacement if matches(pattern, text) else text
     if len(text) * len(replacement) > MAX_VALUE_CHARS and everywhere:
-        raise TooMuch(f"a replacement that may grow beyond {MAX_VALUE_CHARS} characters")
+        raise TooMuch(
+            said("a replacement that may grow beyond {limit} characters", limit=MAX_VALUE_CHARS)
+        )
     if not anchor and (plain := _plain_text(pattern)) is not None:
         return text.replace(plain, replacement, -1 if everywhere else 1)
     if anchor == "%":
@@ -149,7 +152,7 @@ def _plain_text(pattern: Pattern) -> str | None:
 
 def _replace_anywhere(pattern: Pattern, text: str, replacement: str, *, everywhere: bool) -> str:
     if len(text) ** 2 * len(pattern) > MAX_PATTERN_WORK:
-        raise TooMuch("a pattern to be replaced in a long text")
+        raise TooMuch(said("a pattern to be replaced in a long text"))
     out: list[str] = []
     at = 0
     while at < len(text):
@@ -168,7 +171,7 @@ def _replace_anywhere(pattern: Pattern, text: str, replacement: str, *, everywhe
 def _match_ends(pattern: Pattern, text: str, start: int) -> set[int]:
     """Return every offset at which a match that begins at ``start`` can end."""
     if len(pattern) * len(text) > MAX_PATTERN_WORK:
-        raise TooMuch("a long pattern on a long text")
+        raise TooMuch(said("a long pattern on a long text"))
     ends = {start}
     for token in pattern:
         if token == STAR:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from perf_doctor.language import said
 from perf_doctor.shell.limits import MAX_WORDS
 from perf_doctor.shell.model import Unknown
 from perf_doctor.shell.values import EMPTY, Value, join, literal
@@ -70,7 +71,7 @@ def _resolved(match: re.Match[str]) -> str:
 
 
 def _unknown() -> Value:
-    return Value((Unknown("printf", "a format that is not evaluated"),))
+    return Value((Unknown("printf", said("a format that is not evaluated")),))
 
 
 def _pieces(text: str) -> list[str | re.Match[str]]:

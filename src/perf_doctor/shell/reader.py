@@ -8,7 +8,8 @@ from dataclasses import field, replace
 from time import thread_time
 
 from perf_doctor.frozen import frozen
-from perf_doctor.shell.files import Files, Library, decode, tree_root
+from perf_doctor.language import said
+from perf_doctor.shell.files import Files, Library, decode, narrowed, tree_root
 from perf_doctor.shell.interpreter import FindProgram, Interpreter
 from perf_doctor.shell.limits import (
     EVALUATION_SECONDS,
@@ -35,13 +36,14 @@ class Surroundings:
 
     ``environment`` and ``arguments`` are given by the user; ``defaults`` are environment
     variables that the script may replace; ``folders`` may be sourced from, beside the script's
-    own tree.
+    own tree; nothing outside ``within`` is opened, where that names any.
     """
 
     environment: Mapping[str, str] = field(default_factory=dict)
     arguments: Sequence[str] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
+    within: Sequence[str] = ()
 
 
 def read_script(
@@ -59,7 +61,8 @@ def read_script(
     """
     root = tree_root(path) if text is None else os.getcwd()
     base = None if os.path.isabs(path) else os.getcwd()
-    files = Files((root, *surroundings.folders), library or Library(), base)
+    roots = narrowed((root, *surroundings.folders), surroundings.within)
+    files = Files(roots, library or Library(), base)
     if text is None:
         source = files.source(path, path)
     else:
@@ -104,7 +107,7 @@ class _Reading:
         for condition, names, forced in self._alternatives(first):
             if len(runs) >= MAX_RUNS or thread_time() > self.deadline:
                 runs[0] = _with_note(
-                    runs[0], "not every other way through the script was looked at"
+                    runs[0], said("not every other way through the script was looked at")
                 )
                 break
             run = _as_run(self._interpret(names, forced), condition)
@@ -125,12 +128,13 @@ class _Reading:
             if name not in self.surroundings.environment and name != "#":
                 shown = f"${name}" if name.isdigit() else name
                 yield f"{shown}={text}", {name: text}, set()
-                yield f"{shown} other than {text}", {name: _OTHER}, set()
+                other = said("{name} other than {text}", name=shown, text=text)
+                yield other, {name: _OTHER}, set()
         relevant = first.relevant | ({*range(len(first.branches))} if not first.launches else set())
         branches = list(first.branches)
         for site in sorted(relevant)[:MAX_RUNS]:
             path, offset, text = branches[site]
-            yield f"{text} decided the other way", {}, {(path, offset)}
+            yield said("{branch} decided the other way", branch=text), {}, {(path, offset)}
 
     def _interpret(self, names: Mapping[str, str], forced: set[tuple[str, int]]) -> Interpreter:
         interpreter = Interpreter(
@@ -143,12 +147,12 @@ class _Reading:
         except LimitReached as limit:
             interpreter.trace.note(str(limit))
         except RecursionError:
-            interpreter.trace.note("nested too deeply; what comes later was not read")
+            interpreter.trace.note(said("nested too deeply; what comes later was not read"))
         for source in self.files.opened.values():
             if (offset := source.first_error()) is not None:
                 place = source.place(offset)
                 interpreter.trace.note(
-                    "not understood as shell from here; the rest was read", place
+                    said("not understood as shell from here; the rest was read"), place
                 )
         self.variables.update(
             (name, text)
@@ -182,13 +186,12 @@ class _Reading:
 def _as_run(interpreter: Interpreter, condition: str | None) -> Run:
     notes = list(interpreter.trace.notes)
     if required := tuple(interpreter.trace.required):
-        named = ", ".join(required)
-        notes.append(Note(f"the script insists on {named}; give a value with --env or --arg"))
+        names = ", ".join(said("arguments") if one == "arguments" else one for one in required)
+        text = said("the script insists on {names}; give a value with --env or --arg", names=names)
+        notes.append(Note(text))
     if len(notes) > MAX_NOTES:
-        notes = [
-            *notes[:MAX_NOTES],
-            Note(f"{counted(len(notes) - MAX_NOTES, 'further note')} left out"),
-        ]
+        more = counted(len(notes) - MAX_NOTES, "further note")
+        notes = [*notes[:MAX_NOTES], Note(said("{notes} left out", notes=more))]
     launches, arrays = tuple(interpreter.launches), dict(interpreter.arrays)
     return Run(launches, condition, tuple(notes), required, arrays)
 

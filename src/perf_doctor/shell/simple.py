@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from perf_doctor.language import said
 from perf_doctor.shell import assignments
 from perf_doctor.shell.builtins import BUILTINS
 from perf_doctor.shell.extents import behind_escapes
@@ -40,7 +41,9 @@ def run_simple(
     for start, end in words:
         elements.extend(interpreter.expander.words(source, start, end))
         if len(elements) > MAX_WORDS:
-            text = f"a command of more than {MAX_WORDS} words; the rest is left out"
+            text = said(
+                "a command of more than {limit} words; the rest is left out", limit=MAX_WORDS
+            )
             interpreter.trace.note(text, source.place(node.start_byte))
             del elements[MAX_WORDS:]
             break
@@ -153,8 +156,8 @@ def execute(
     if command in _SHELLS and program is None:
         _note_script(interpreter, words, place)
     if interpreter.output is not None:
-        unknown = Unknown(command, f"the output of {command}, which is not run")
-        interpreter.output.append(Value((unknown,)))
+        reason = said("the output of {command}, which is not run", command=command)
+        interpreter.output.append(Value((Unknown(command, reason),)))
     return ASSUMED
 
 
@@ -163,7 +166,8 @@ def _note_script(interpreter: Interpreter, words: list[Element], place: Place) -
     for word in words[1:]:
         if not word.value.text.startswith("-"):
             if word.value.text.endswith(".sh"):
-                interpreter.trace.note(f"starts {word.value.text}, which is not followed", place)
+                text = said("starts {script}, which is not followed", script=word.value.text)
+                interpreter.trace.note(text, place)
             return
 
 
@@ -189,5 +193,6 @@ def _prefixed(
 def replace_unknown_output(interpreter: Interpreter, name: str) -> Status:
     """Let a command that is not evaluated print something unknown."""
     if interpreter.output is not None:
-        interpreter.output.append(Value((Unknown(name, f"the output of {name}"),)))
+        reason = said("the output of {command}", command=name)
+        interpreter.output.append(Value((Unknown(name, reason),)))
     return ASSUMED

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Language, Parser
 
+from perf_doctor.language import said
 from perf_doctor.shell.limits import MAX_COMMENTS, MAX_SYNTAX_NODES, PARSE_SECONDS, ScriptError
 from perf_doctor.shell.model import Comment, Place
 
@@ -151,7 +152,9 @@ class Source:
                     break
             else:
                 return
-        raise ScriptError(f"holds more than {MAX_SYNTAX_NODES:,} pieces of syntax")
+        raise ScriptError(
+            said("holds more than {limit} pieces of syntax", limit=f"{MAX_SYNTAX_NODES:,}")
+        )
 
     def _add_comment(self, node: Node) -> None:
         place = self.place(node.start_byte)
@@ -195,7 +198,7 @@ def _parse(text: str) -> Node:
             .root_node
         )
     except ValueError:
-        raise ScriptError("its syntax takes too long to read") from None
+        raise ScriptError(said("its syntax takes too long to read")) from None
 
 
 def _line_starts(text: str) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perf_doctor.language import said
 from perf_doctor.shell.limits import MAX_SOURCE_DEPTH, ScriptError
 from perf_doctor.shell.status import ASSUMED, Returned, Status
 
@@ -22,11 +23,12 @@ def source_file(
     state = interpreter.state
     known, cwd = path.known, state.cwd.known
     if known is None or (not known.startswith("/") and cwd is None):
-        interpreter.trace.note(f"sourced file {path.text} is not known; not read", place)
+        text = said("sourced file {file} is not known; not read", file=path.text)
+        interpreter.trace.note(text, place)
         return ASSUMED
     full = known if known.startswith("/") else f"{cwd}/{known}"
     if len(state.sources) >= MAX_SOURCE_DEPTH:
-        interpreter.trace.note(f"{known} is sourced too deep; not read", place)
+        interpreter.trace.note(said("{file} is sourced too deep; not read", file=known), place)
         return ASSUMED
     source = _open(interpreter, full, known, place)
     if source is None:
@@ -52,11 +54,15 @@ def _open(interpreter: Interpreter, path: str, shown: str, place: Place) -> Sour
         return files.source(path)
     except ScriptError as error:
         if (inside := files.stand_in(path)) is None:
-            trace.note(f"sourced file {shown} {error}; not read", place)
+            trace.note(_unread(shown, error), place)
             return None
-        trace.note(f"{inside} is read in place of {shown}", place)
+        trace.note(said("{file} is read in place of {other}", file=inside, other=shown), place)
     try:
         return files.source(inside)
     except ScriptError as error:
-        trace.note(f"sourced file {inside} {error}; not read", place)
+        trace.note(_unread(inside, error), place)
         return None
+
+
+def _unread(file: str, error: ScriptError) -> str:
+    return said("sourced file {file} {why}; not read", file=file, why=error)

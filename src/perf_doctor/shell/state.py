@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from perf_doctor.language import said
 from perf_doctor.shell.limits import MAX_NOTES
 from perf_doctor.shell.model import Note, Place, Unknown
 from perf_doctor.shell.status import SUCCESS, Status
@@ -70,7 +71,7 @@ class State:
         if name.isdecimal() and name.isascii():
             return self._position(int(name)) if len(name) < 6 else None
         if name in MACHINE_NAMES:
-            return Variable(Value((Unknown(name, "set by the machine", required=True),)))
+            return Variable(Value((Unknown(name, said("set by the machine"), required=True),)))
         if name in _SPECIAL:
             return self._special(name)
         return None
@@ -88,7 +89,7 @@ class State:
         if name == "?":
             return Variable(self._last_status())
         if name in "$!":
-            return Variable(Value((Unknown("PID", "a process number", required=True),)))
+            return Variable(Value((Unknown("PID", said("a process number"), required=True),)))
         if name in "-_":
             return Variable(EMPTY)
         if name == "PWD":
@@ -101,7 +102,7 @@ class State:
 
     def _last_status(self) -> Value:
         if self.last.basis == "test":
-            return Value((Unknown("?", "the status of a condition that cannot be decided"),))
+            return Value((Unknown("?", said("the status of a condition that cannot be decided")),))
         return literal("0" if self.last.ok else str(self.last.failure))
 
     def assign(self, name: str, variable: Variable) -> None:

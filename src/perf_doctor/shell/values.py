@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 from perf_doctor.frozen import frozen
+from perf_doctor.language import said
 from perf_doctor.shell.limits import MAX_VALUE_CHARS
 from perf_doctor.shell.model import Place, Unknown
 
@@ -91,11 +92,10 @@ def join(values: Iterable[Value], separator: str = "") -> Value:
             return _join_marked(values, separator)
         texts.append(known)
     text = separator.join(texts)
-    return literal(text) if len(text) <= MAX_VALUE_CHARS else _TOO_LONG
+    return literal(text) if len(text) <= MAX_VALUE_CHARS else _too_long()
 
 
 _UNKNOWN_CHARS: Final = 1024  # an unknown part counts for this many: they, too, can double
-_TOO_LONG = Value((Unknown("too-long", f"longer than {MAX_VALUE_CHARS} characters"),))
 
 
 def _join_marked(values: list[Value], separator: str) -> Value:
@@ -114,8 +114,13 @@ def _join_marked(values: list[Value], separator: str) -> Value:
         if value.undecided:
             undecided.update(dict.fromkeys(value.undecided))
     if length > MAX_VALUE_CHARS:
-        parts = list(_TOO_LONG.parts)
+        parts = list(_too_long().parts)
     return Value(merged(parts), tuple(overridable), tuple(undecided))
+
+
+def _too_long() -> Value:
+    reason = said("longer than {limit} characters", limit=MAX_VALUE_CHARS)
+    return Value((Unknown("too-long", reason),))
 
 
 def merged(parts: Iterable[str | Unknown]) -> Parts:
