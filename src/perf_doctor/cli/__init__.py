@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
     words = list(sys.argv[1:] if argv is None else argv)
-    command = _COMMANDS.get(words[0]) if words else None
+    command = COMMANDS.get(words[0]) if words else None
     try:
         return command(words[1:]) if command else _diagnose(words)
     except SystemExit as stop:
@@ -63,9 +63,11 @@ def _of_its_own(name: str) -> Command:
 
 
 _OWN: Final = (
-    "gpus", "rules", "explain", "estimate", "what-if", "compare", "validate", "schema", "skill",
+    "estimate", "what-if", "compare", "explain", "rules", "gpus", "validate", "schema", "skill",
+    "mcp", "completion", "doctor",
 )  # fmt: skip
-_COMMANDS: Final[dict[str, Command]] = {
+COMMANDS: Final[dict[str, Command]] = {
     "show": _show,
     **{name: _of_its_own(name) for name in _OWN},
 }
+"""Every command by its name."""

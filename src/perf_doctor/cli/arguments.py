@@ -33,6 +33,9 @@ commands:
   perf-doctor gpus                  the GPUs that --gpu knows
   perf-doctor schema                the JSON Schema of --format json
   perf-doctor skill install         the same for coding agents: /perf-doctor SCRIPT
+  perf-doctor mcp                   the same for agents and editors, over MCP
+  perf-doctor completion SHELL      what makes bash, zsh or fish complete these words
+  perf-doctor doctor                version, catalog, data and their dates
 
 examples:
   perf-doctor run-qwen3-4B-8xgpu.sh

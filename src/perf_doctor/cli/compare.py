@@ -20,7 +20,7 @@ from perf_doctor.report.compare import compare_json, compare_report
 
 def run(words: list[str]) -> int:
     """Print both launches side by side; 2 when one cannot be read."""
-    arguments = _parser().parse_intermixed_args(words)
+    arguments = make_parser().parse_intermixed_args(words)
     doctors = Doctors(arguments)
     speak_for(arguments, doctors, arguments.a, people=arguments.format == "text")
     diagnoses, failed = read_all(doctors, [arguments.a, arguments.b])
@@ -38,7 +38,8 @@ def run(words: list[str]) -> int:
     return 0 if write(text, arguments.output, [arguments.a, arguments.b]) else 2
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """Return the parser of the command."""
     parser = Parser(
         "perf-doctor compare",
         "Compare two launches: the settings that matter, memory and time by phase, the findings.",

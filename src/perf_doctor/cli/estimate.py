@@ -16,7 +16,7 @@ from perf_doctor.report.estimates import estimate_report
 
 def run(words: list[str]) -> int:
     """Print the estimates; 2 when a script cannot be read."""
-    arguments = _parser().parse_intermixed_args(words)
+    arguments = make_parser().parse_intermixed_args(words)
     doctors = Doctors(arguments)
     speak_for(arguments, doctors, arguments.scripts[0], people=arguments.format == "text")
     diagnoses, failed = read_all(doctors, arguments.scripts)
@@ -25,7 +25,8 @@ def run(words: list[str]) -> int:
     return 2 if failed else 0
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """Return the parser of the command."""
     parser = Parser("perf-doctor estimate", "Estimate memory and step time of a job by phase.")
     add_scripts(parser)
     add_surroundings(parser)

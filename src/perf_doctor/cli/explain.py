@@ -15,13 +15,7 @@ from perf_doctor.shell.limits import ScriptError
 
 def run(words: list[str]) -> int:
     """Print how a rule is judged on a script; 2 when either cannot be read."""
-    parser = Parser("perf-doctor explain", "Show how a rule is judged on a script, step by step.")
-    parser.add_argument("rule", metavar="RULE", help="the id of a rule, R-C09")
-    parser.add_argument("script", type=path, metavar="SCRIPT", help="a script, or - for stdin")
-    add_surroundings(parser)
-    add_lengths(parser)
-    add_catalog(parser)
-    arguments = parser.parse_intermixed_args(words)
+    arguments = make_parser().parse_intermixed_args(words)
     doctors = Doctors(arguments)
     speak_for(arguments, doctors, arguments.script)
     doctor = doctors.of(arguments.script)
@@ -38,3 +32,14 @@ def run(words: list[str]) -> int:
         told = [*explain(rule, diagnosis.job, judgement), *experiment_lines(judgement)]
         say(*(diagnosis.redactor.redact(line) for line in told))
     return 2 if failed else 0
+
+
+def make_parser() -> Parser:
+    """Return the parser of the command."""
+    parser = Parser("perf-doctor explain", "Show how a rule is judged on a script, step by step.")
+    parser.add_argument("rule", metavar="RULE", help="the id of a rule, R-C09")
+    parser.add_argument("script", type=path, metavar="SCRIPT", help="a script, or - for stdin")
+    add_surroundings(parser)
+    add_lengths(parser)
+    add_catalog(parser)
+    return parser

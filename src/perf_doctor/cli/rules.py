@@ -26,7 +26,7 @@ from perf_doctor.shell.limits import ScriptError
 
 def run(words: list[str]) -> int:
     """Run a sub-command of ``rules``; 1 when an example is wrong, 2 when a rule is broken."""
-    arguments = _parser().parse_args(words)
+    arguments = make_parser().parse_args(words)
     speak_as_asked(getattr(arguments, "lang", None))
     try:
         return _COMMANDS[arguments.command](arguments)
@@ -38,7 +38,8 @@ def run(words: list[str]) -> int:
     return 2
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
     parser = Parser("perf-doctor rules", "Look up, check, test and begin rules.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listed = commands.add_parser("list", help="every rule in force, grouped")

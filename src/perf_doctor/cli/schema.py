@@ -11,6 +11,11 @@ from perf_doctor.report.schema import published
 
 def run(words: list[str]) -> int:
     """Print the JSON Schema of what ``--format json`` prints."""
-    Parser("perf-doctor schema", "Print the JSON Schema of --format json.").parse_args(words)
+    make_parser().parse_args(words)
     put(json.dumps(published(), indent=2) + "\n")
     return 0
+
+
+def make_parser() -> Parser:
+    """Return the parser of the command."""
+    return Parser("perf-doctor schema", "Print the JSON Schema of --format json.")

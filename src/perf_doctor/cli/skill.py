@@ -27,14 +27,15 @@ _WOULD: Final[Mapping[Action, str]] = {
 
 def run(words: list[str]) -> int:
     """Install the skill where agents look for it, and say what was done; 2 when refused."""
-    arguments = _parser().parse_args(words)
+    arguments = make_parser().parse_args(words)
     agents = FOLDERS if arguments.agent == "all" else (arguments.agent,)
     files, project = skill_files(), project_root(Path.cwd())
     done = [_install(agent, files, project, arguments) for agent in agents]
     return 0 if all(done) else 2
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """Return the parser of the command."""
     parser = Parser(
         "perf-doctor skill", "Install the skill with which an agent answers /perf-doctor SCRIPT."
     )

@@ -19,21 +19,7 @@ _OBJECTS = ("dims", "extra", "measured", "config", "metrics")
 
 def run(words: list[str]) -> int:
     """Print predicted against measured; 2 when the file of points cannot be read."""
-    parser = Parser("perf-doctor validate", "Compare the estimate with measured runs.")
-    runs = parser.add_mutually_exclusive_group()
-    runs.add_argument(
-        "--data",
-        type=path,
-        metavar="FILE",
-        help="runs of your own, in the format of the bundled ones",
-    )
-    runs.add_argument(
-        "--cross-validate",
-        action="store_true",
-        help="also judge each bundled step and decode speed by rates that have not seen its source",
-    )
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-    arguments = parser.parse_args(words)
+    arguments = make_parser().parse_args(words)
     try:
         found = _validation(arguments.data, cross=arguments.cross_validate)
     except ScriptError as error:
@@ -70,3 +56,22 @@ def _points(file: str) -> list[Point]:
         if wrong is not None:
             raise ScriptError(f"{file}: {wrong} of {point.get('id')} is no object of names")
     return held
+
+
+def make_parser() -> Parser:
+    """Return the parser of the command."""
+    parser = Parser("perf-doctor validate", "Compare the estimate with measured runs.")
+    runs = parser.add_mutually_exclusive_group()
+    runs.add_argument(
+        "--data",
+        type=path,
+        metavar="FILE",
+        help="runs of your own, in the format of the bundled ones",
+    )
+    runs.add_argument(
+        "--cross-validate",
+        action="store_true",
+        help="also judge each bundled step and decode speed by rates that have not seen its source",
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    return parser

@@ -27,7 +27,7 @@ examples:
 
 def run(words: list[str]) -> int:
     """Print the launch before and after; 2 for a change or a script that cannot be read."""
-    arguments = _parser().parse_intermixed_args(_joined(words))
+    arguments = make_parser().parse_intermixed_args(_joined(words))
     doctors = Doctors(arguments)
     speak_for(arguments, doctors, arguments.script, people=arguments.format == "text")
     diagnoses, failed = read_all(doctors, [arguments.script])
@@ -61,7 +61,8 @@ def _joined(words: list[str]) -> list[str]:
     return joined
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """Return the parser of the command."""
     parser = Parser(
         "perf-doctor what-if",
         "Estimate and judge a launch beside the same launch with some options changed.",
