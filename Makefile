@@ -54,6 +54,11 @@ oracle-env: .oracle/installed
 	@.oracle/bin/pip install --quiet --ignore-requires-python megatron-core==0.17.1
 	@touch $@
 
+SECONDS_EACH ?= 15
+.PHONY: fuzz
+fuzz: $(DEV_STAMP) ## feed the readers with damaged text for a while (SECONDS_EACH=60 for longer)
+	@$(PYTHON) tools/fuzz.py $(SECONDS_EACH)
+
 .PHONY: rules
 rules: $(RUN_STAMP) ## compile the catalog after a change of rules.md
 	@$(PYTHON) tools/compile_rules.py
