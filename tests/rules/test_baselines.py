@@ -312,7 +312,7 @@ def test_the_examples_find_their_baselines():
 
 
 def page():
-    return BUILT_IN.read_text("utf-8")
+    return Path(BUILT_IN).read_text("utf-8")
 
 
 def test_the_page_has_ten_configurations_or_more_and_some_are_measured():

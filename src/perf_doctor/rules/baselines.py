@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Final, TypeVar, cast, get_args
 
 from perf_doctor.data import table
@@ -25,6 +24,7 @@ from perf_doctor.rules.catalog import Field, joined
 from perf_doctor.rules.facts import vocabulary
 from perf_doctor.rules.model import CatalogError
 from perf_doctor.rules.position import Located, RuleError, nearest_name
+from perf_doctor.shell.files import read_text
 from perf_doctor.shell.model import Place, Word
 
 REQUIRED: Final = (
@@ -35,7 +35,8 @@ MODES: Final = get_args(Mode)
 MODALITIES: Final = get_args(Modality)
 ACCELERATORS: Final = get_args(Accelerator)
 NOT_MEASURED: Final = "in use, not measured here"
-BUILT_IN: Final = Path(__file__).parent.parent / "skill" / "references" / "baselines.md"
+NAME: Final = "baselines.md"
+BUILT_IN: Final = f"{__file__.removesuffix('rules/baselines.py')}skill/references/{NAME}"
 
 T = TypeVar("T")
 
@@ -115,7 +116,7 @@ def built_in_baselines(model: str | None = None) -> tuple[Baseline, ...]:
     known = known_model(model) if model is not None else None
     if model is not None and known is None:
         return ()
-    return load_baselines([(BUILT_IN.read_text("utf-8"), BUILT_IN.name)], known)
+    return load_baselines([(read_text(BUILT_IN), NAME)], known)
 
 
 # --- reading a page -----------------------------------------------------------------------------
