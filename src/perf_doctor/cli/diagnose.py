@@ -12,6 +12,7 @@ from typing import cast
 from perf_doctor.cli.acceptance import tell_stale, write_accepted
 from perf_doctor.cli.doctors import Doctors
 from perf_doctor.cli.output import complain, say, write
+from perf_doctor.cli.progress import followed
 from perf_doctor.cli.speech import speak_for
 from perf_doctor.cli.targets import screen, targets
 from perf_doctor.diagnosis import Diagnosis
@@ -73,7 +74,7 @@ def read_all(doctors: Doctors, paths: Sequence[str]) -> tuple[list[Diagnosis], b
     for path in paths:
         found = list(_scripts(path))
         before = len(diagnoses)
-        for script, text in found:
+        for script, text in followed(found):
             try:
                 doctor = doctors.of(script)
                 if doctor is None:
