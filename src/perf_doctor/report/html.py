@@ -36,6 +36,7 @@ from perf_doctor.report.document import document, interval_object, masked
 from perf_doctor.report.flags import changed_flags, row_text, value_text
 from perf_doctor.report.formats import Report
 from perf_doctor.report.top_action import TopAction, nothing_to_do, top_action
+from perf_doctor.rules.effect import NO_SHARE
 from perf_doctor.rules.judgement import Finding
 from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.rules.template import FlagChanges
@@ -162,8 +163,13 @@ def _effect(finding: Finding, after: Doc | None) -> list[list[str]]:
     return [
         [name, f"{figure(old['expected'])} {unit}", f"{figure(new['expected'])} {unit}"]
         for name, unit, old, new in pairs
-        if old["expected"] is not None and new["expected"] is not None
+        if _differ(old["expected"], new["expected"])
     ]
+
+
+def _differ(before: float | None, after: float | None) -> bool:
+    """Tell whether a figure changes by more than nobody would notice."""
+    return before is not None and after is not None and abs(after - before) > NO_SHARE * before
 
 
 def _components(memory: Doc) -> list[str]:
