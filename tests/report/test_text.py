@@ -143,11 +143,12 @@ def test_all_fixes_together_are_one_block_with_their_effect(
 
 
 def test_the_next_commands_name_the_script_as_the_shell_takes_it(tmp_path: Path) -> None:
-    text = text_report(of(tmp_path, f"{LAUNCH} --no-such-flag\n", "my run.sh"), columns=300)
+    text = text_report(of(tmp_path, f"{LAUNCH} --no-such-flag\n", "my run.sh"), columns=1000)
     quoted = f"'{tmp_path / 'my run.sh'}'"
     last = text.splitlines()[-1]
     assert re.search(rf"perf-doctor explain R-\w+ {re.escape(quoted)} ", last)
-    assert last.endswith(f"perf-doctor {quoted} -o html=report.html")
+    assert f" perf-doctor {quoted} --diff " in last
+    assert last.endswith(f"perf-doctor {quoted} -o report.html")
 
 
 def test_no_more_than_twelve_findings_unless_all_are_asked_for(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ MAX_FINDINGS: Final = 12
 MIN_COLUMNS: Final = 40
 """A terminal is taken to be at least this wide: below it there is no room beside the margins."""
 _MAX_LINE_CHARS: Final = 4_000
+_NOTHING: Final = FlagChanges({}, ())
 _SECTIONS: Final = {"performance": "Performance", "memory": "Memory"}  # messages
 _COLOURS: Final = {"critical": "bold red", "warn": "bold yellow", "info": "bold cyan"}
 _MARGIN: Final = "  "
@@ -336,9 +337,12 @@ def _next(page: _Page) -> None:
     """Print the commands that go on from here: on one line where they fit, never broken."""
     diagnosis = page.diagnosis
     script = "-" if diagnosis.script == STDIN_NAME else shlex.quote(diagnosis.script)
-    commands = [f"perf-doctor {script} -o html=report.html"]
-    if diagnosis.findings:
-        commands.insert(0, f"perf-doctor explain {diagnosis.findings[0].rule} {script}")
+    commands = [f"perf-doctor {script} -o report.html"]
+    findings = diagnosis.findings
+    if any(finding.fix.changes != _NOTHING for finding in findings):
+        commands.insert(0, f"perf-doctor {script} --diff")
+    if findings:
+        commands.insert(0, f"perf-doctor explain {findings[0].rule} {script}")
     page.blank()
     first = said("next: ")
     line = f"{first}{' · '.join(commands)}"
