@@ -43,6 +43,14 @@ lint: $(DEV_STAMP) ## ruff, mypy --strict and the order of the rooms
 readme: $(RUN_STAMP) ## fill the reports that the READMEs show
 	@$(PYTHON) tools/fill_readme.py
 
+.PHONY: pages
+pages: $(DEV_STAMP) ## write what docs/ takes from the program
+	@$(PYTHON) tools/pages.py
+
+.PHONY: site
+site: $(DEV_STAMP) ## build the documentation as a site, into build/site
+	@$(PYTHON) -c 'from zensical.main import cli; cli()' build --strict
+
 .PHONY: oracle oracle-env
 oracle: oracle-env ## compare counts and saved bytes with real megatron-core models on the CPU
 	@PYTHONPATH=src:tools .oracle/bin/python -W ignore tools/oracle.py
