@@ -217,6 +217,7 @@ def words_of(command: str, folder: Path) -> list[str]:
     rule_file = folder / "mine.md"
     rule_file.write_text(example_rule(), "utf-8")
     (folder / "my-runs.json").write_text('{"points": []}', "utf-8")
+    (folder / "perf-doctor-accepted.json").write_text('{"accepted": []}', "utf-8")
     filled = {
         "SCRIPT": str(SCRIPT),
         "SCRIPT…": str(SCRIPT),
