@@ -73,36 +73,38 @@ def diagnose_parser() -> Parser:
         "speed and for GPU memory.",
         _EPILOG,
     )
+    parser.usage = "perf-doctor [OPTION…] SCRIPT…"
     add_scripts(parser)
     add_surroundings(parser)
     add_lengths(parser)
     add_catalog(parser)
-    parser.add_argument(
+    group = parser.add_argument_group("the report")
+    group.add_argument(
         "-o", "--output", action="append", default=[], type=_destination, metavar="[FORMAT=]FILE",
         help="write the report to a file, in the format it names or ends with; repeatable",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--format", choices=tuple(FORMATS), metavar="FORMAT",
         help="; ".join(f"{name}: {one.about}" for name, one in FORMATS.items()),
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--diff", dest="format", action="store_const", const="diff",
         help="print each fix as a diff of the script, which is never written",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--summary", dest="format", action="store_const", const="summary",
         help="print a table with a line for each script",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--write-accepted", type=path, metavar="FILE",
         help="write a file that accepts today's findings, and stop; reasons in it are kept",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--show-settings", action="store_true",
         help="print what holds for a script and who said it, and stop",
     )  # fmt: skip
-    parser.add_argument("--all", action="store_true", help="show every finding, however many")
-    parser.add_argument(
+    group.add_argument("--all", action="store_true", help="show every finding, however many")
+    group.add_argument(
         "--fail-on", choices=(*WORST_FIRST, "never"),
         help="exit with 1 when a finding is at least this severe (default critical)",
     )  # fmt: skip
@@ -130,51 +132,58 @@ def add_scripts(parser: argparse.ArgumentParser) -> None:
 
 def add_surroundings(parser: argparse.ArgumentParser) -> None:
     """Add what is said about the job beside its script."""
-    parser.add_argument(
+    group = parser.add_argument_group("the job")
+    group.add_argument(
         "--gpu", metavar="NAME", help="the card, perhaps with its memory: H20-141GB (default H20)"
     )
-    parser.add_argument(
+    group.add_argument(
         "--gpus-per-node",
         type=_number(1, _MOST_GPUS, "GPUs", whole=True),
         metavar="N",
         help="GPUs of a machine",
     )
-    parser.add_argument(
+    group.add_argument(
         "--host-ram",
         type=_number(1, _MOST_GB, "GB"),
         metavar="GB",
         help="memory of a node in GB (unknown without it)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--network",
         type=_number(0.1, 10_000, "GB/s"),
         metavar="GB/S",
         help="GB/s of one GPU to other nodes, one direction (default: the card's usual network)",
     )
-    add_language(parser)
-    parser.add_argument(
+    group.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", type=_assignment,
+        help="an environment variable the script is started with; repeatable",
+    )  # fmt: skip
+    group.add_argument(
+        "--arg", action="append", default=[], metavar="WORD", help="an argument of the script"
+    )
+    group.add_argument(
+        "--model-config-dir", type=path, metavar="DIR",
+        help="where ${MODEL_CONFIG_DIR}/<model>.sh is found",
+    )  # fmt: skip
+    _add_trust(parser)
+
+
+def _add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add whose word counts, and the language."""
+    group = parser.add_argument_group("the run")
+    add_language(group)
+    group.add_argument(
         "--config", type=path, metavar="FILE",
         help="this configuration, not the one found upwards from the script",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--untrusted", action="store_true",
         help="follow nothing that the script's own tree says for it: no configuration, no reason "
         "and no directive in a comment",
     )  # fmt: skip
-    parser.add_argument(
-        "--env", action="append", default=[], metavar="NAME=VALUE", type=_assignment,
-        help="an environment variable the script is started with; repeatable",
-    )  # fmt: skip
-    parser.add_argument(
-        "--arg", action="append", default=[], metavar="WORD", help="an argument of the script"
-    )
-    parser.add_argument(
-        "--model-config-dir", type=path, metavar="DIR",
-        help="where ${MODEL_CONFIG_DIR}/<model>.sh is found",
-    )  # fmt: skip
 
 
-def add_language(parser: argparse.ArgumentParser) -> None:
+def add_language(parser: argparse._ActionsContainer) -> None:
     """Add which language is spoken."""
     parser.add_argument(
         "--lang", choices=LANGUAGES,
@@ -184,6 +193,7 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 def add_lengths(parser: argparse.ArgumentParser) -> None:
     """Add what is known of sequence lengths; the defaults are named as assumptions."""
+    group = parser.add_argument_group("lengths of a real run")
     tokens = _number(1, _MOST_TOKENS, "tokens")
     spread = _number(_LEAST_SIGMA, _MOST_SIGMA)
     for option, kind, what in (
@@ -191,28 +201,29 @@ def add_lengths(parser: argparse.ArgumentParser) -> None:
         ("--response-len-sigma", spread, "spread of the logarithm of a response's length"),
         ("--prompt-len", tokens, "mean tokens of a prompt"),
     ):
-        parser.add_argument(option, type=kind, metavar="N", help=what)
+        group.add_argument(option, type=kind, metavar="N", help=what)
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
     """Add which rules are in force."""
-    parser.add_argument(
+    group = parser.add_argument_group("the rules")
+    group.add_argument(
         "--rules", action="append", default=[], type=path, metavar="FILE",
         help="a catalog of your own, beside the built-in one; repeatable",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--baselines", action="append", default=[], type=path, metavar="FILE",
         help="known-good configurations of your own, beside the built-in ones; repeatable",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--accepted", type=path, metavar="FILE",
         help="do not tell the findings that this file accepts (--write-accepted makes it)",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--select", action="append", default=[], type=_rule_ids, metavar="RULES",
         help="only these rules: ids or beginnings of ids, R-M01,R-P",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--ignore", action="append", default=[], type=_rule_ids, metavar="RULES",
         help="not these rules",
     )  # fmt: skip
