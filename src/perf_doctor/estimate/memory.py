@@ -214,6 +214,11 @@ _UNLIMITED: Final = {
 _FITS: Final = {"yes": "yes", "borderline": "borderline", "no": "no"}  # messages
 
 
+def fits_word(fits: str | None) -> str:
+    """Return whether a job fits as people read it."""
+    return said("not known") if fits is None else said(_FITS[fits])
+
+
 def verdict_line(estimate: MemoryEstimate) -> str:
     """Return one line: ``Fits: yes, 71 (68–75) of 95 GiB, train, stage 0; host 640 GiB per node``.
 
@@ -224,7 +229,7 @@ def verdict_line(estimate: MemoryEstimate) -> str:
     peak = estimate.peak
     if peak is None:
         return said("Fits: not known, the job holds nothing that is modelled")
-    verdict = said("not known") if estimate.fits is None else said(_FITS[estimate.fits])
+    verdict = fits_word(estimate.fits)
     needed = _of_capacity(peak.total_gib, estimate.capacity_gib)
     line = said(
         "Fits: {verdict}, {gib}, {phase}", verdict=verdict, gib=needed, phase=phase_line(peak)

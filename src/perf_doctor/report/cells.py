@@ -10,7 +10,6 @@ from perf_doctor.explore.pair import Row
 from perf_doctor.language import said
 
 ABSENT: Final = "·"
-_FITS: Final = {"yes": "yes", "borderline": "borderline", "no": "no"}  # messages
 
 
 def unknown() -> str:
@@ -93,8 +92,3 @@ def count(value: float | None) -> str:
 def words(name: str | None) -> str:
     """Return a name as people write it."""
     return ABSENT if name is None else word(name)
-
-
-def verdict(fits: str | None) -> str:
-    """Return whether something fits."""
-    return unknown() if fits is None else said(_FITS[fits])

@@ -18,7 +18,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from perf_doctor.diagnosis import Diagnosis
-from perf_doctor.estimate.memory import verdict_line
+from perf_doctor.estimate.memory import fits_word, verdict_line
 from perf_doctor.estimate.shown import word
 from perf_doctor.estimate.time_text import step_line
 from perf_doctor.inert import code, inert, shortened
@@ -31,7 +31,6 @@ from perf_doctor.report.bars import (
     spanned,
     time_chart,
 )
-from perf_doctor.report.cells import verdict
 from perf_doctor.report.document import document, interval_object, masked
 from perf_doctor.report.flags import changed_flags, row_text, value_text
 from perf_doctor.report.formats import Report
@@ -75,7 +74,7 @@ def _template() -> Template:
     environment.filters.update(
         figure=figure, prose=prose, spanned=spanned, word=word, phase_name=phase_name
     )
-    environment.globals.update(said=said, verdict=verdict)
+    environment.globals.update(said=said, fits_word=fits_word)
     return environment.from_string(
         files("perf_doctor.report").joinpath("page.html.jinja").read_text(encoding="utf-8")
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from perf_doctor.estimate.interval import Interval
+from perf_doctor.estimate.memory import fits_word
 from perf_doctor.explore.pair import Pair, Row
 from perf_doctor.language import said
 from perf_doctor.report.cells import (
@@ -24,7 +25,6 @@ from perf_doctor.report.cells import (
     share_of,
     spanned_gib,
     spanned_s,
-    verdict,
     whole,
     words,
 )
@@ -97,11 +97,11 @@ def _memory(pair: Pair) -> Iterator[_Line]:
     yield _line(said("peak"), peak, spanned_gib, grown)
     if before.capacity_gib != after.capacity_gib:
         yield _Line(said("usable"), number(before.capacity_gib), number(after.capacity_gib))
-    yield _Line(said("fits"), verdict(before.fits), verdict(after.fits))
+    yield _Line(said("fits"), fits_word(before.fits), fits_word(after.fits))
     host = Row("host", before.host_gib_per_node, after.host_gib_per_node)
     yield _line(said("host per node"), host, whole, grown_by_whole)
     if before.fits_host or after.fits_host:
-        host_fits = verdict(before.fits_host), verdict(after.fits_host)
+        host_fits = fits_word(before.fits_host), fits_word(after.fits_host)
         yield _Line(said("fits the host"), *host_fits)
 
 

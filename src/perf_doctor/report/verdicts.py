@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from perf_doctor.estimate.interval import Interval
+from perf_doctor.estimate.memory import fits_word
 from perf_doctor.explore.pair import Pair, stopped_by
 from perf_doctor.inert import inert
 from perf_doctor.language import said
-from perf_doctor.report.cells import number, seconds, verdict
+from perf_doctor.report.cells import number, seconds
 from perf_doctor.report.width import fitted, hanging, left, width
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judgement import Finding
@@ -43,9 +44,11 @@ def _memory_verdict(pair: Pair) -> Iterator[str]:
     if peaks[0] != peaks[1]:
         told.append(_peak(" → ".join(peaks), after.capacity_gib))
     if before.fits != after.fits:
-        told.append(said("fits: {fits}", fits=f"{verdict(before.fits)} → {verdict(after.fits)}"))
+        told.append(
+            said("fits: {fits}", fits=f"{fits_word(before.fits)} → {fits_word(after.fits)}")
+        )
     elif told and after.fits:
-        told.append(said("fits: {fits}", fits=verdict(after.fits)))
+        told.append(said("fits: {fits}", fits=fits_word(after.fits)))
     why = [clause for clause in after.reasons if clause not in before.reasons]
     if told or why:
         yield from _told(said("memory"), inert("; ".join([*told, *why])))
