@@ -25,9 +25,10 @@ _FITS: Final = {"yes": 0, "borderline": 1, "no": 2}
 class Effect:
     """What changes do to a job, by the estimates; None is not modelled.
 
-    ``gain``: the share of today's step that goes away, negative where the step grows; compared
-    with short, expected and long answers, as both steps rest on the same ones. ``memory_gib``: by
-    how much the peak grows.
+    ``gain``: the share of today's seconds for a sample that goes away, negative where they grow;
+    compared with short, expected and long answers, as both steps rest on the same ones. A step has
+    as many samples after most changes, and then it is the share of the step. ``memory_gib``: by how
+    much the peak grows.
     """
 
     before: Job
@@ -53,11 +54,12 @@ class Effect:
 
     @property
     def gain(self) -> Interval | None:
-        """The share of the step that goes away: least, most likely and most."""
+        """The share of a sample's seconds that goes away: least, most likely and most."""
         before, after = self.before.time.scenarios, self.after.time.scenarios
         if not before or not after:
             return None
-        shares = [1 - new / old for old, new in zip(before, after, strict=True)]
+        fewer = _samples(self.before) / _samples(self.after)
+        shares = [1 - new * fewer / old for old, new in zip(before, after, strict=True)]
         return Interval(min(shares), shares[1], max(shares))
 
     def __str__(self) -> str:
@@ -75,7 +77,12 @@ class Effect:
                 "{share}, {low} to {high} %", share=span, low=_percent(low), high=_percent(high)
             )
         old, new = _seconds(before.expected), _seconds(after.expected)
-        told = _compared(old, new, span, slower=slower)
+        if (many := _samples(self.before)) != (then := _samples(self.after)):
+            old = said("{seconds} s for {n} samples", seconds=old, n=f"{many:,.0f}")
+            new = said("{seconds} s for {n}", seconds=new, n=f"{then:,.0f}")
+            told = _compared_by_sample(old, new, span, slower=slower)
+        else:
+            told = _compared(old, new, span, slower=slower)
         mean = _assumed_response(self.before)
         if mean is None:
             return f"{told}{said('.')}"
@@ -90,6 +97,23 @@ def _compared(before_s: str, after_s: str, share: str, *, slower: bool) -> str:
     return said(
         "Step {before} → {after} s ({share} less)", before=before_s, after=after_s, share=share
     )
+
+
+def _compared_by_sample(before: str, after: str, share: str, *, slower: bool) -> str:
+    if slower:
+        return said(
+            "Step {before} → {after} ({share} more per sample)",
+            before=before, after=after, share=share,
+        )  # fmt: skip
+    return said(
+        "Step {before} → {after} ({share} less per sample)", before=before, after=after, share=share
+    )
+
+
+def _samples(job: Job) -> float:
+    """Return the samples of a step; 1 where no step is estimated."""
+    made = job.time.job
+    return made.samples if made is not None and made.samples else 1.0
 
 
 def _percent(share: float) -> str:
