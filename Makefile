@@ -62,7 +62,7 @@ oracle-env: .oracle/installed
 	@.oracle/bin/pip install --quiet --ignore-requires-python megatron-core==0.17.1
 	@touch $@
 
-SECONDS_EACH ?= 15
+SECONDS_EACH ?= 10
 .PHONY: fuzz
 fuzz: $(DEV_STAMP) ## feed the readers with damaged text for a while (SECONDS_EACH=60 for longer)
 	@$(PYTHON) tools/fuzz.py $(SECONDS_EACH)
