@@ -71,7 +71,9 @@ def main(argv: list[str]) -> int:
     """Write the table and return the exit code."""
     facts = json.loads(Path(argv[0]).read_text(encoding="utf-8"))
     rows = [json.dumps(row(k, v), ensure_ascii=False) for k, v in facts["gpus"].items()]
-    units = json.dumps({"units": facts["meta"]["units"]}, ensure_ascii=False)[1:-1]
+    units = json.dumps(
+        {"date": facts["meta"]["date"], "units": facts["meta"]["units"]}, ensure_ascii=False
+    )[1:-1]
     OUT.write_text(f'{{{units},\n"gpus": [\n' + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
     print(f"{len(rows)} GPUs")
     return 0

@@ -34,6 +34,7 @@ RL = DATA / "measured_rl.json"
 # What the sources of RL steps say beside their tables, and Relax's own steps in the same form.
 STATED = Path(__file__).parent / "rl_stated.json"
 META = {
+    "date": "2026-12",  # when the sources were read last
     "units": "GB = 1e9 bytes, GiB = 2^30 bytes; peak_mem is torch's max_memory_allocated unless"
     " the notes say otherwise, nvidia_smi the device's; tp, pp, … as in the launch",
     "tiers": {

@@ -15,6 +15,7 @@ from perf_doctor.cli.output import complain, say
 from perf_doctor.configuration.find import find, read
 from perf_doctor.data import table
 from perf_doctor.language import of_locale
+from perf_doctor.plan.plan import RELAX_VERSION
 from perf_doctor.rules.built_in import BUILT_IN, compiled_rules
 from perf_doctor.rules.load import load_rules
 from perf_doctor.shell.limits import ScriptError
@@ -58,11 +59,14 @@ def _lines() -> Iterator[str]:
     if compiled_rules() is None:
         yield "               changed since it was compiled, so it is parsed at every start"
     versions = table("flags")["versions"]
-    told = ", ".join(f"{name} {version}" for name, version in versions.items())
+    known = {**versions, "relax": RELAX_VERSION}
+    told = ", ".join(f"{name} {version}" for name, version in known.items())
     yield f"flags          {len(table('flags')['options']):,} options of {told}"
-    yield f"cards          {len(table('gpus')['gpus'])}, see perf-doctor gpus"
+    cards = table("gpus")
+    yield f"cards          {len(cards['gpus'])} of {cards['date']}, see perf-doctor gpus"
     for name, what in _MEASURED.items():
-        yield f"measured       {len(table(f'measured_{name}')['points'])} points of {what}"
+        measured = table(f"measured_{name}")
+        yield f"measured       {len(measured['points'])} points of {what}, {measured['meta']['date']}"
     yield f"language       {of_locale(os.environ)}, by the locale"
     for package, needed_by in _OPTIONAL.items():
         state = "installed" if find_spec(package) else f"missing, {needed_by} needs it"
