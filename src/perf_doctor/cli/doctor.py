@@ -66,7 +66,8 @@ def _lines() -> Iterator[str]:
     yield f"cards          {len(cards['gpus'])} of {cards['date']}, see perf-doctor gpus"
     for name, what in _MEASURED.items():
         measured = table(f"measured_{name}")
-        yield f"measured       {len(measured['points'])} points of {what}, {measured['meta']['date']}"
+        points, date = len(measured["points"]), measured["meta"]["date"]
+        yield f"measured       {points} points of {what}, {date}"
     yield f"language       {of_locale(os.environ)}, by the locale"
     for package, needed_by in _OPTIONAL.items():
         state = "installed" if find_spec(package) else f"missing, {needed_by} needs it"
