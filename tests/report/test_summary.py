@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from perf_doctor.cli import main
 from perf_doctor.diagnosis import Diagnosis, Doctor
 from perf_doctor.report.formats import Report, rendered
 from perf_doctor.rules.severity import WORST_FIRST
@@ -63,3 +64,11 @@ def test_a_script_can_make_no_cell_and_tell_no_secret(tmp_path: Path) -> None:
     assert len(cells) == len(head)
     assert all(char.isprintable() or char == "\n" for char in text)
     assert "abcdef0123" not in text
+
+
+def test_a_table_is_not_told_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    script = str(PROJECT / "examples/scripts/training/text/run-qwen3-4B-8xgpu.sh")
+    assert main([script, script, "--summary"]) == 0
+    assert "Fits" not in capsys.readouterr().err
+    assert main([script, script]) == 0
+    assert capsys.readouterr().err.count("Fits") == 2

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, command: str) -> int:
     diagnoses, failed = read_all(doctors, arguments.scripts)
     if getattr(arguments, "write_accepted", None):
         return 2 if failed or not write_accepted(diagnoses, arguments) else 0
-    tell_notes(diagnoses, verdicts=len(diagnoses) == 1)
+    tell_notes(diagnoses, verdicts=not _in_a_table(arguments, command))
     tell_stale(doctors)
     if diagnoses:
         failed |= not _written(diagnoses, arguments, command, doctors)
@@ -46,6 +46,12 @@ def run(arguments: argparse.Namespace, command: str) -> int:
 def _for_people(arguments: argparse.Namespace, command: str) -> bool:
     """Tell whether people read everything that is to be written."""
     return command == "show" or all(FORMATS[name].for_people for _, name in targets(arguments))
+
+
+def _in_a_table(arguments: argparse.Namespace, command: str) -> bool:
+    """Tell whether a table is all that is to be written: it has the verdicts of all scripts."""
+    formats = [] if command == "show" else [name for _, name in targets(arguments)]
+    return formats == ["summary"]
 
 
 def _show_settings(doctors: Doctors, paths: Sequence[str]) -> int:
