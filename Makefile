@@ -126,5 +126,5 @@ endef
 
 .PHONY: clean
 clean: ## remove .venv, .oracle and everything the tools leave behind
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .oracle
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache .import_linter_cache .oracle
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,7 +9,7 @@ from typing import Final
 from perf_doctor.diagnosis import Diagnosis
 from perf_doctor.estimate.memory import verdict_line
 from perf_doctor.estimate.time_text import step_line
-from perf_doctor.inert import shortened
+from perf_doctor.inert import CUT, shortened
 from perf_doctor.report.context import context_line
 from perf_doctor.report.fence import data, quoting
 from perf_doctor.report.flags import changed_flags, row_text
@@ -74,9 +74,18 @@ def _cost(diagnosis: Diagnosis, finding: Finding) -> str:
     text = plain(diagnosis, finding.cost.text)
     compared = "" if finding.effect is None else str(finding.effect)
     if len(text) <= _MAX_COST_CHARS or not compared or compared not in text:
-        return shortened(text, _MAX_COST_CHARS)
+        return _beginning(text, _MAX_COST_CHARS)
     before = text.partition(compared)[0].rstrip()
-    return f"{shortened(before, _MAX_COST_CHARS - len(compared))} {compared}"
+    return f"{_beginning(before, _MAX_COST_CHARS - len(compared))} {compared}"
+
+
+def _beginning(text: str, limit: int) -> str:
+    """Return as many whole sentences as there is room for, or as many words of the first."""
+    if len(text) <= limit:
+        return text
+    kept = text[:limit].rpartition(". ")[0]
+    words = text[: limit - 2].rpartition(" ")[0]
+    return f"{kept}." if kept else f"{words} {CUT}" if words else shortened(text, limit)
 
 
 def _data(diagnosis: Diagnosis, text: str) -> str:

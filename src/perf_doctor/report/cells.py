@@ -42,7 +42,8 @@ def share_of(before: float | None, after: float | None) -> str:
     """Return the growth between two numbers as a share of the first."""
     if not before or after is None:
         return ""
-    return f"{100 * (after / before - 1):+,.0f} %"
+    percent = round(100 * (after / before - 1))
+    return f"{percent:+,} %" if percent else "0 %"
 
 
 def number(value: float | None) -> str:
