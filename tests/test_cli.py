@@ -209,6 +209,17 @@ def test_the_library_call_is_the_same_diagnosis() -> None:
         perf_doctor.diagnose("examples/scripts/models/qwen3-4B.sh")
 
 
+def test_two_dashes_end_the_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "--x.sh").write_text((PROJECT / CLEAN).read_text())
+    monkeypatch.chdir(tmp_path)
+    assert main(["--fail-on", "never", "--", "--x.sh"]) == 0
+    assert "# perf-doctor: `--x.sh`" in capsys.readouterr().out
+    assert main(["--", "--no-such.sh"]) == 2
+    assert "./--no-such.sh: does not exist" in capsys.readouterr().err
+
+
 def test_the_module_is_the_command() -> None:
     command = [sys.executable, "-m", "perf_doctor", CLEAN]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)

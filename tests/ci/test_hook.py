@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from ci_machine import ROOT, yaml_of
@@ -51,7 +52,20 @@ def test_the_program_takes_its_arguments_before_the_file_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     _, *options = HOOK["entry"].split()
-    words = [*options, *HOOK["args"], str(SCRIPTS / "run-qwen3-4B-8xgpu.sh")]
+    assert "args" not in HOOK  # the project's configuration decides
+    words = [*options, str(SCRIPTS / "run-qwen3-4B-8xgpu.sh")]
     assert main(words) == 0
     assert main([*words, str(SCRIPTS / "run-qwen3-14B-8xgpu.sh")]) == 1
     assert "R-C06" in capsys.readouterr().out
+
+
+def test_what_launches_nothing_keeps_nobody_from_committing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "run-helper.sh"
+    script.write_text("echo nothing\n")
+    _, *options = HOOK["entry"].split()
+    assert main([*options, str(script)]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert main([str(script)]) == 2
+    assert main([*options, str(tmp_path / "none.sh")]) == 2

@@ -50,6 +50,8 @@ def test_names(path: str, said: FileName) -> None:
         ("# 8 cards train, 6 generate,\n2 score the answers.", Header((8, 6, 2))),
         ("# 4 GPUs train and 4 infer; 3 epochs, 2 nodes", Header((4, 4), 2)),
         ("# 8 GPUs, 4 GPUs of them for rollout. 3 times faster", Header((8, 4))),
+        ("# hybrid, 4 + 4 GPUs", Header((4, 4), None, "hybrid")),
+        ("# 4+2+2 cards", Header((4, 2, 2))),
         ("# hybrid or colocate: see docs", Header()),
         ("", Header()),
     ],

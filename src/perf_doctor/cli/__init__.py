@@ -22,7 +22,7 @@ _OBJECTS_PER_COLLECTION: Final = 50_000
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = _after_dashes(list(sys.argv[1:] if argv is None else argv))
     command = COMMANDS.get(words[0]) if words else None
     try:
         return command(words[1:]) if command else _diagnose(words)
@@ -31,6 +31,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _after_dashes(words: list[str]) -> list[str]:
+    """Return the words with names behind ``--`` that look like options made paths.
+
+    Options may stand between scripts, and then argparse does not know that sign.
+    """
+    if "--" not in words:
+        return words
+    at = words.index("--")
+    return words[:at] + [f"./{w}" if w[0:1] == "-" and w != "-" else w for w in words[at + 1 :]]
 
 
 def _diagnose(words: list[str]) -> int:

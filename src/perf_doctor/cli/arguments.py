@@ -128,6 +128,10 @@ def add_scripts(parser: argparse.ArgumentParser) -> None:
         "scripts", nargs="+", type=path, metavar="SCRIPT",
         help="a script, a folder of scripts, or - for standard input",
     )  # fmt: skip
+    parser.add_argument(
+        "--skip-no-launch", action="store_true",
+        help="pass over a named script that launches nothing, as over one in a folder",
+    )  # fmt: skip
 
 
 def add_surroundings(parser: argparse.ArgumentParser) -> None:

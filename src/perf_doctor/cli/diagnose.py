@@ -15,7 +15,7 @@ from perf_doctor.cli.output import complain, say, write
 from perf_doctor.cli.progress import followed
 from perf_doctor.cli.speech import speak_for
 from perf_doctor.cli.targets import screen, targets
-from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.diagnosis import Diagnosis, NoLaunchError
 from perf_doctor.plan.gpu import UnknownGpuError
 from perf_doctor.report.formats import FORMATS, Report, rendered
 from perf_doctor.report.notes import notes, reading_notes
@@ -73,7 +73,8 @@ def _show_settings(doctors: Doctors, paths: Sequence[str]) -> int:
 def read_all(doctors: Doctors, paths: Sequence[str]) -> tuple[list[Diagnosis], bool]:
     """Return the diagnoses, and whether something that was asked for could not be read.
 
-    A folder may hold scripts that launch nothing; a script that is named must launch something.
+    A folder may hold scripts that launch nothing; a script that is named must launch something,
+    unless ``--skip-no-launch`` passes over it.
     """
     diagnoses: list[Diagnosis] = []
     failed = False
@@ -91,7 +92,8 @@ def read_all(doctors: Doctors, paths: Sequence[str]) -> tuple[list[Diagnosis], b
                 complain(str(error))
                 return [], True
             except ScriptError as error:
-                if script == path or text is not None:
+                skipped = doctors.skip_no_launch and isinstance(error, NoLaunchError)
+                if not skipped and (script == path or text is not None):
                     failed = True
                     complain(f"{script}: {error}")
         if len(diagnoses) == before and os.path.isdir(path) and not failed:

@@ -34,6 +34,11 @@ class Doctors:
         self._told: set[str] = set()
         self.accepted: dict[str, Accepted] = {}
 
+    @property
+    def skip_no_launch(self) -> bool:
+        """Whether a named script that launches nothing is passed over."""
+        return bool(self._given.get("skip_no_launch"))
+
     def of(self, script: str) -> Doctor | None:
         """Return the doctor for a script; None, and told why, where what it goes by is broken."""
         try:

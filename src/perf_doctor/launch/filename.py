@@ -36,6 +36,8 @@ _HEADER_PART = re.compile(
     r"[a-z\s-]*(?:[,，、;+]\s*(?:and\s+)?|\band\s+)(\d+)\s+(?!(?:[gnx]pus?|klx|p800|cards?|nodes?"
     r"|machines?|hosts?|steps?|epochs?|tokens?|samples?|prompts?|layers?|[gt]i?b)\b)(?=[a-z])"
 )
+# What stands before a count in a sum: "4 + 4 cards".
+_HEADER_SUM = r"(?:\b\d{1,6}\s*\+\s*)+$"
 _HEADER_NODES = re.compile(r"\b(\d+)[ -]*nodes?\b|(\d+)\s*机")
 _HEADER_MODE = re.compile(r"\b(fully[ _-]async|colocated?|hybrid)\b")
 _HEADER_MODES = {"fully": "fully-async", "coloc": "colocate", "hybri": "hybrid"}
@@ -89,7 +91,10 @@ def read_header(text: str) -> Header:
 
 
 def _counts(text: str, first: re.Match[str]) -> Iterator[int]:
-    """Yield a count of cards and those that follow it in a list."""
+    """Yield a count of cards, those before it in a sum and those that follow it in a list."""
+    summed = re.search(_HEADER_SUM, text[max(0, first.start() - 40) : first.start()])
+    if summed:
+        yield from map(int, re.findall(r"\d+", summed[0]))
     yield int(first[1] or first[2])
     at = first.end()
     while part := _HEADER_PART.match(text, at):

@@ -58,6 +58,7 @@ complete -c perf-doctor -f
 
 complete -c perf-doctor -n _shtab_perf_doctor_using -s h -l help -d 'show this help message and exit'
 complete -c perf-doctor -n _shtab_perf_doctor_using -l version -d 'show program'"'"'s version number and exit'
+complete -c perf-doctor -n _shtab_perf_doctor_using -l skip-no-launch -d 'pass over a named script that launches nothing, as over one in a folder'
 complete -c perf-doctor -n _shtab_perf_doctor_using -l gpu -x -d 'the card, perhaps with its memory: H20-141GB (default H20)'
 complete -c perf-doctor -n _shtab_perf_doctor_using -l gpus-per-node -x -d 'GPUs of a machine'
 complete -c perf-doctor -n _shtab_perf_doctor_using -l host-ram -x -d 'memory of a node in GB (unknown without it)'
@@ -87,6 +88,7 @@ complete -c perf-doctor -n _shtab_perf_doctor_using -l fail-on -xka "critical wa
 complete -c perf-doctor -n '_shtab_perf_doctor_using; and test $_shtab_perf_doctor_npos -eq 0' -a show -d 'Print every resolved setting, its value and where it came from.'
 complete -c perf-doctor -n '_shtab_perf_doctor_using show' -s h -l help -d 'show this help message and exit'
 complete -c perf-doctor -n '_shtab_perf_doctor_using show' -l version -d 'show program'"'"'s version number and exit'
+complete -c perf-doctor -n '_shtab_perf_doctor_using show' -l skip-no-launch -d 'pass over a named script that launches nothing, as over one in a folder'
 complete -c perf-doctor -n '_shtab_perf_doctor_using show' -l gpu -x -d 'the card, perhaps with its memory: H20-141GB (default H20)'
 complete -c perf-doctor -n '_shtab_perf_doctor_using show' -l gpus-per-node -x -d 'GPUs of a machine'
 complete -c perf-doctor -n '_shtab_perf_doctor_using show' -l host-ram -x -d 'memory of a node in GB (unknown without it)'
@@ -102,6 +104,7 @@ complete -c perf-doctor -n '_shtab_perf_doctor_using show; and test $_shtab_perf
 complete -c perf-doctor -n '_shtab_perf_doctor_using; and test $_shtab_perf_doctor_npos -eq 0' -a estimate -d 'Estimate memory and step time of a job by phase.'
 complete -c perf-doctor -n '_shtab_perf_doctor_using estimate' -s h -l help -d 'show this help message and exit'
 complete -c perf-doctor -n '_shtab_perf_doctor_using estimate' -l version -d 'show program'"'"'s version number and exit'
+complete -c perf-doctor -n '_shtab_perf_doctor_using estimate' -l skip-no-launch -d 'pass over a named script that launches nothing, as over one in a folder'
 complete -c perf-doctor -n '_shtab_perf_doctor_using estimate' -l gpu -x -d 'the card, perhaps with its memory: H20-141GB (default H20)'
 complete -c perf-doctor -n '_shtab_perf_doctor_using estimate' -l gpus-per-node -x -d 'GPUs of a machine'
 complete -c perf-doctor -n '_shtab_perf_doctor_using estimate' -l host-ram -x -d 'memory of a node in GB (unknown without it)'
