@@ -209,6 +209,21 @@ def test_the_library_call_is_the_same_diagnosis() -> None:
         perf_doctor.diagnose("examples/scripts/models/qwen3-4B.sh")
 
 
+def test_a_hint_names_the_way_and_not_which_of_its_launches(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    launch = "ray job submit -- python3 -m relax.entrypoints.train --colocate"
+    script = tmp_path / "run.sh"
+    script.write_text(
+        f'if [ "${{MODE:-a}}" = b ]; then\n  {launch} --seed 1\n  {launch} --seed 2\n'
+        f"else\n  {launch} --seed 3\nfi\n"
+    )
+    main([str(script)])
+    told = [line for line in capsys.readouterr().err.splitlines() if "another launch" in line]
+    assert len(told) == 2
+    assert all(line.endswith("see it with --env MODE=b") for line in told)
+
+
 def test_two_dashes_end_the_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -107,6 +107,13 @@ def test_learned_secrets_are_masked_everywhere() -> None:
     )
 
 
+def test_short_secrets_are_masked_as_words_of_their_own() -> None:
+    """Four or five letters and digits; inside another word they are part of that word."""
+    redactor = Redactor(["--wandb-key", "a1b2c", "--router-api-key", "abc"])
+    told = "the last value wins: a1b2c, not xa1b2c, a1b2c-d or abc"
+    assert redactor.redact(told) == (f"the last value wins: {REDACTED}, not xa1b2c, a1b2c-d or abc")
+
+
 def test_words_stay_words() -> None:
     """Short values after a secret flag are masked, a flag after it never is."""
     words = ["--wandb-key", "abc", "--wandb-key", "--lr", "1", "--router-api-key", "k=v"]
