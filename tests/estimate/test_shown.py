@@ -11,10 +11,11 @@ from perf_doctor.diagnosis import Doctor
 from perf_doctor.estimate.constants import CONSTANTS
 from perf_doctor.estimate.explain import explain, explain_host
 from perf_doctor.estimate.phases import Components, PhaseName
-from perf_doctor.estimate.shown import listed, named, padded, phase_line, word
+from perf_doctor.estimate.shown import listed, named, phase_line, word
 from perf_doctor.estimate.time import PHASES
 from perf_doctor.estimate.time_text import timeline
 from perf_doctor.language import speak
+from perf_doctor.width import left
 
 PROJECT = Path(__file__).parent.parent.parent
 SCRIPT = str(PROJECT / "examples/scripts/training/text/run-qwen3-14B-8xgpu.sh")
@@ -46,8 +47,8 @@ def test_lists_have_commas_between_their_parts() -> None:
 
 
 def test_columns_stand_in_a_line_in_chinese() -> None:
-    assert padded("train", 8) == "train   "
-    assert padded("训练", 8) == "训练    "
+    assert left("train", 8) == "train   "
+    assert left("训练", 8) == "训练    "
     time = Doctor().diagnose(SCRIPT).time
     english = [line.index("█") for line in timeline(time) if "█" in line]
     speak("zh")

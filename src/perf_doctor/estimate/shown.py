@@ -65,8 +65,3 @@ def listed(parts: Iterable[str]) -> str:
 def clauses(parts: Iterable[str]) -> str:
     """Return parts, of which there are some, between semicolons."""
     return reduce(lambda one, other: said("{one}; {other}", one=one, other=other), parts)
-
-
-def padded(text: str, cells: int) -> str:
-    """Return a text at the left of so many cells; a Chinese character takes two."""
-    return text + " " * (cells - len(text) - sum(char > "\u2e7f" for char in text))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perf_doctor.estimate.gpu_split import even_split
 from perf_doctor.estimate.interval import Interval
-from perf_doctor.estimate.shown import listed, padded, word
+from perf_doctor.estimate.shown import listed, word
 from perf_doctor.estimate.time import PHASES, TimeEstimate
 from perf_doctor.language import said
 
@@ -32,6 +32,8 @@ def step_line(estimate: TimeEstimate) -> str:
 
 def timeline(estimate: TimeEstimate, width: int = 30) -> Iterator[str]:
     """Yield one line per phase: name, bar, seconds and share of the step; then who waits."""
+    from perf_doctor.width import left  # noqa: PLC0415 - the line of a plain run needs no table
+
     step, phases = estimate.step_s, estimate.phases
     if step is None or phases is None:
         return
@@ -40,7 +42,7 @@ def timeline(estimate: TimeEstimate, width: int = 30) -> Iterator[str]:
         one = phases.get(name)
         if one is not None:
             bar = "█" * max(1, round(width * one.expected / longest))
-            yield f"{padded(word(name), 20)} {bar:{width}} {spanned(one):24} {_share(one, step):>6}"
+            yield f"{left(word(name), 20)} {bar:{width}} {spanned(one):24} {_share(one, step):>6}"
     yield from _balance(estimate)
 
 

@@ -17,7 +17,7 @@ from perf_doctor.report.explored import estimate_object, findings_object, gain_o
 from perf_doctor.report.side_by_side import Titles, paragraph, side_by_side
 from perf_doctor.report.verdicts import MAX_COLUMNS, found_lines
 from perf_doctor.report.what_if import value_of
-from perf_doctor.report.width import fitted, left, right, width
+from perf_doctor.width import fitted, left, right, width
 
 _FLAG, _VALUE, _ALONE = 38, 19, 24
 _LONG: Final = MAX_COLUMNS - 7

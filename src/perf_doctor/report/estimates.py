@@ -15,7 +15,7 @@ from perf_doctor.estimate.time_text import step_line, timeline
 from perf_doctor.inert import inert
 from perf_doctor.language import said
 from perf_doctor.report.context import context_line
-from perf_doctor.report.width import left, right, width
+from perf_doctor.width import left, right, width
 
 _COLUMNS = {  # messages
     "weights": "weights",

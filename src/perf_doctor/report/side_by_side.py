@@ -29,7 +29,7 @@ from perf_doctor.report.cells import (
     words,
 )
 from perf_doctor.report.verdicts import MAX_COLUMNS, no_memory, no_step, verdicts
-from perf_doctor.report.width import left, listed, right
+from perf_doctor.width import left, listed, right
 
 _NAME, _SIDE, _CHANGE = 24, 25, 15
 

@@ -25,12 +25,13 @@ from perf_doctor.report.fixes import all_fixes
 from perf_doctor.report.flags import changed_flags
 from perf_doctor.report.formats import Report
 from perf_doctor.report.markdown import left_out
+from perf_doctor.report.plain import plain
 from perf_doctor.report.top_action import nothing_to_do, top_action
-from perf_doctor.report.width import breaks, narrow
 from perf_doctor.rules.judgement import Cost, Finding, SettingRow
 from perf_doctor.rules.severity import WORST_FIRST
 from perf_doctor.rules.template import FlagChanges
 from perf_doctor.shell.reader import STDIN_NAME
+from perf_doctor.width import breaks, narrow
 
 MAX_FINDINGS: Final = 12
 MIN_COLUMNS: Final = 40
@@ -105,7 +106,7 @@ class _Page:
 
     def clean(self, text: str) -> str:
         """Return a text as it may be shown: without secrets, on one line, harmless."""
-        return inert(self.diagnosis.redactor.redact(text))
+        return plain(self.diagnosis, text)
 
     def blank(self) -> None:
         """Leave a line empty."""
@@ -287,12 +288,7 @@ def _first_cells(text: str, room: int) -> str:
 
 def _last_cells(text: str, room: int) -> str:
     """Return the end of a text in at most so many cells."""
-    if len(text) <= _MAX_LINE_CHARS and cell_len(text) <= room:
-        return text
-    text = text[-room:] if room > 0 else ""
-    while text and cell_len(text) > room - 1:
-        text = text[1:]
-    return f"…{text}" if room > 0 else ""
+    return _first_cells(text[::-1], room)[::-1]
 
 
 def _summary(page: _Page) -> None:

@@ -11,9 +11,9 @@ from perf_doctor.explore.pair import Pair, stopped_by
 from perf_doctor.inert import inert
 from perf_doctor.language import said
 from perf_doctor.report.cells import number, seconds
-from perf_doctor.report.width import fitted, hanging, left, width
 from perf_doctor.rules.job import Job
 from perf_doctor.rules.judgement import Finding
+from perf_doctor.width import fitted, hanging, left, width
 
 MAX_COLUMNS: Final = 100
 _LEAD: Final = 8

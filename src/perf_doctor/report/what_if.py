@@ -20,7 +20,7 @@ from perf_doctor.report.explored import (
 )
 from perf_doctor.report.side_by_side import Titles, side_by_side
 from perf_doctor.report.verdicts import MAX_COLUMNS, found_lines
-from perf_doctor.report.width import fitted, left, width
+from perf_doctor.width import fitted, left, width
 
 _WIDTH: Final = 60
 _ON: Final = {True: "on", False: "off"}  # messages

@@ -22,9 +22,9 @@ from perf_doctor.report.estimates import estimate_report
 from perf_doctor.report.formats import Report, rendered
 from perf_doctor.report.text import text_report
 from perf_doctor.report.what_if import what_if_report
-from perf_doctor.report.width import breaks, fitted, hanging, left, listed, narrow, right, width
+from perf_doctor.width import breaks, fitted, hanging, left, listed, narrow, right, width
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "scripts" / "training"
+EXAMPLES = Path(__file__).parents[1] / "examples" / "scripts" / "training"
 DENSE = str(EXAMPLES / "text" / "run-qwen3-14B-8xgpu.sh")
 OTHER = str(EXAMPLES / "text" / "run-qwen3-8B-8xgpu.sh")
 CHINESE = "每层的前向都要算两遍，`--flag` 取 4096（单卡 95 GiB），差 5 %。"
