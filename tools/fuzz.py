@@ -20,8 +20,7 @@ from typing import Final
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from perf_doctor.configuration.find import read
-from perf_doctor.configuration.keys import ConfigurationError
+from perf_doctor.configuration.find import ConfigurationError, read
 from perf_doctor.diagnosis import Doctor
 from perf_doctor.launch.settings import read_settings
 from perf_doctor.plan.plan import build_plan
@@ -112,7 +111,8 @@ def expression(text: str) -> None:
     except RuleError as error:
         one_line(error)
         return
-    evaluate(parsed, RuleScope(_job(), (), LaunchFlags(read_settings(()))))
+    job = _job()
+    evaluate(parsed, RuleScope(job, (), LaunchFlags(job.settings)))
 
 
 def configuration(text: str) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from perf_doctor.configuration.find import find, read
-from perf_doctor.configuration.keys import ConfigurationError
+from perf_doctor.configuration.find import ConfigurationError, find, read
 from perf_doctor.shell.limits import MAX_FILE_BYTES
 
 TABLE = "[tool.perf-doctor]\n"

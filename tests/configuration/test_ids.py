@@ -8,9 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
-from perf_doctor.configuration.find import Configuration
+from perf_doctor.configuration.find import Configuration, ConfigurationError
 from perf_doctor.configuration.ids import check_ids, ignored_in
-from perf_doctor.configuration.keys import ConfigurationError
 
 
 def ignoring(folder: Path, **table: tuple[str, ...]) -> Configuration:

@@ -25,7 +25,7 @@ from mcp_sessions import (
 )
 
 from mcp import ClientSession
-from perf_doctor.cli import arguments
+from perf_doctor.configuration.keys import BY_NAME
 from perf_doctor.diagnosis import Doctor
 from perf_doctor.mcp.fence import MAX_TEXT_CHARS
 from perf_doctor.mcp.inputs import Job
@@ -217,11 +217,15 @@ sys.exit(run([]))
 
 def test_the_bounds_of_a_job_are_those_of_the_command() -> None:
     schema = Job.model_json_schema()["properties"]
-    assert schema["gpus_per_node"]["maximum"] == arguments._MOST_GPUS
-    assert schema["host_ram_gb"]["maximum"] == arguments._MOST_GB
-    assert schema["prompt_len"]["maximum"] == arguments._MOST_TOKENS
-    sigma = schema["response_len_sigma"]
-    assert (sigma["minimum"], sigma["maximum"]) == (arguments._LEAST_SIGMA, arguments._MOST_SIGMA)
+    for name, key in (
+        ("gpus_per_node", "gpus-per-node"),
+        ("host_ram_gb", "host-ram"),
+        ("mean_response_len", "mean-response-len"),
+        ("response_len_sigma", "response-len-sigma"),
+        ("prompt_len", "prompt-len"),
+    ):
+        bounds = BY_NAME[key]
+        assert (schema[name]["minimum"], schema[name]["maximum"]) == (bounds.least, bounds.most)
 
 
 def test_a_folder_of_many_scripts_is_cut_and_says_so(tmp_path: Path) -> None:

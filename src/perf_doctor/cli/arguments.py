@@ -8,18 +8,12 @@ from math import nan
 from typing import Final, NoReturn
 
 from perf_doctor._version import __version__
+from perf_doctor.configuration.keys import BY_NAME
 from perf_doctor.inert import inert, shortened
 from perf_doctor.language import LANGUAGES
 from perf_doctor.report.formats import FORMATS
 from perf_doctor.rules.severity import WORST_FIRST
 
-_MOST_GPUS: Final = 1_000_000
-_MOST_GB: Final = 1_000_000
-_MOST_TOKENS: Final = 10_000_000
-_LEAST_SIGMA, _MOST_SIGMA = 0.01, 3
-"""Of the logarithm of a length, no tokens: at 0.01 all responses are as long; at 3 one in six is
-e³ = 20 times the median or longer, so that nearly all are empty or at their limit. 0.8 is usual.
-"""
 _MAX_TOLD_CHARS: Final = 1_000
 _EPILOG: Final = """\
 commands:
@@ -142,19 +136,19 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--gpus-per-node",
-        type=_number(1, _MOST_GPUS, "GPUs", whole=True),
+        type=_within("gpus-per-node"),
         metavar="N",
         help="GPUs of a machine",
     )
     group.add_argument(
         "--host-ram",
-        type=_number(1, _MOST_GB, "GB"),
+        type=_within("host-ram"),
         metavar="GB",
         help="memory of a node in GB (unknown without it)",
     )
     group.add_argument(
         "--network",
-        type=_number(0.1, 10_000, "GB/s"),
+        type=_within("network"),
         metavar="GB/S",
         help="GB/s of one GPU to other nodes, one direction (default: the card's usual network)",
     )
@@ -198,14 +192,8 @@ def add_language(parser: argparse._ActionsContainer) -> None:
 def add_lengths(parser: argparse.ArgumentParser) -> None:
     """Add what is known of sequence lengths; the defaults are named as assumptions."""
     group = parser.add_argument_group("lengths of a real run")
-    tokens = _number(1, _MOST_TOKENS, "tokens")
-    spread = _number(_LEAST_SIGMA, _MOST_SIGMA)
-    for option, kind, what in (
-        ("--mean-response-len", tokens, "mean tokens of a response"),
-        ("--response-len-sigma", spread, "spread of the logarithm of a response's length"),
-        ("--prompt-len", tokens, "mean tokens of a prompt"),
-    ):
-        group.add_argument(option, type=kind, metavar="N", help=what)
+    for name in ("mean-response-len", "response-len-sigma", "prompt-len"):
+        group.add_argument(f"--{name}", type=_within(name), metavar="N", help=BY_NAME[name].about)
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
@@ -265,19 +253,19 @@ def _rule_ids(text: str) -> tuple[str, ...]:
     return tuple(part.strip().upper() for part in text.split(",") if part.strip())
 
 
-def _number(
-    least: float, most: float, unit: str = "", *, whole: bool = False
-) -> Callable[[str], float]:
-    """Return what reads a number between two bounds, both included; text and NaN are neither."""
+def _within(name: str) -> Callable[[str], float]:
+    """Return what reads the number of a key, within its bounds; text and NaN are none."""
+    key = BY_NAME[name]
+    whole = key.kind == "whole number"
 
     def read(text: str) -> float:
         try:
             number = int(text) if whole else float(text)
         except ValueError:
             number = nan
-        if not least <= number <= most:
+        if not key.least <= number <= key.most:
             kind = "a whole number" if whole else "a number"
-            wanted = f"must be {kind} from {least:,} to {most:,} {unit}".rstrip()
+            wanted = f"must be {kind} from {key.least:,} to {key.most:,} {key.unit}".rstrip()
             raise argparse.ArgumentTypeError(f"{wanted}, not {shortened(text, 40)!r}")
         return number
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from perf_doctor.configuration.keys import BY_NAME, ConfigurationError, told
+from perf_doctor.configuration.keys import BY_NAME, told
 from perf_doctor.frozen import frozen
 from perf_doctor.inert import inert
 from perf_doctor.shell.files import read_text, tree_root
@@ -28,6 +28,10 @@ MAX_DOTS: Final = 100
 
 _TABLE: Final = r"^[ \t]*\[{1,2}[ \t]*tool[ \t]*\.[ \t]*perf-doctor[ \t]*[\].]"
 """Compiled where there is a ``pyproject.toml`` to search: most trees of scripts have none."""
+
+
+class ConfigurationError(ScriptError):
+    """A configuration file that is not followed; one line: ``file: key: what is wrong``."""
 
 
 @frozen

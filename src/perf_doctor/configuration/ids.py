@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
-from perf_doctor.configuration.find import Configuration
-from perf_doctor.configuration.keys import ConfigurationError, told
+from perf_doctor.configuration.find import Configuration, ConfigurationError
+from perf_doctor.configuration.keys import told
 from perf_doctor.inert import inert
 from perf_doctor.rules.position import nearest_name
 

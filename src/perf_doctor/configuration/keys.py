@@ -9,7 +9,6 @@ from typing import Final, Literal, NamedTuple
 from perf_doctor.inert import inert, shortened
 from perf_doctor.language import LANGUAGES
 from perf_doctor.rules.severity import WORST_FIRST
-from perf_doctor.shell.limits import ScriptError
 
 Kind = Literal[
     "card", "number", "whole number", "path", "files", "rules", "rules by file",
@@ -17,10 +16,6 @@ Kind = Literal[
 ]  # fmt: skip
 MAX_TOLD_CHARS: Final = 60
 _NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
-
-
-class ConfigurationError(ScriptError):
-    """A configuration file that is not followed; one line: ``file: key: what is wrong``."""
 
 
 class Key(NamedTuple):
@@ -55,6 +50,9 @@ KEYS: Final = (
     ),
     Key("model-config-dir", "path", "where ${MODEL_CONFIG_DIR}/<model>.sh is found"),
     Key("mean-response-len", "number", "mean tokens of a response", 1, 10_000_000, "tokens"),
+    # Of the logarithm of a length, no tokens: at 0.01 all responses are as long; at 3 one in six is
+    # e³ = 20 times the median or longer, so that nearly all are empty or at their limit. 0.8 is
+    # usual.
     Key("response-len-sigma", "number", "spread of the logarithm of a response's length", 0.01, 3),
     Key("prompt-len", "number", "mean tokens of a prompt", 1, 10_000_000, "tokens"),
     Key("select", "rules", "only these rules: ids or beginnings of ids", default=()),

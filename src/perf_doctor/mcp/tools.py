@@ -13,7 +13,7 @@ from mcp.server.mcpserver import Context, ListRoots, Resolve
 from mcp_types import CallToolResult, ListRootsResult, TextContent
 from pydantic import Field
 
-from perf_doctor.diagnosis import Diagnosis
+from perf_doctor.diagnosis import Diagnosis, Doctor
 from perf_doctor.explore.asked import ChangeError, read_changes
 from perf_doctor.explore.compare import compare
 from perf_doctor.explore.what_if import what_if
@@ -40,12 +40,10 @@ from perf_doctor.report.fence import data
 from perf_doctor.report.formats import Report
 from perf_doctor.report.plain import plain
 from perf_doctor.report.what_if import what_if_json, what_if_report
-from perf_doctor.rules.built_in import built_in_text
 from perf_doctor.rules.explain import explain
-from perf_doctor.rules.load import load_rules
+from perf_doctor.rules.load import load_rules, page_of
 from perf_doctor.rules.model import Rule
 from perf_doctor.rules.reference import find_rule, list_lines, section
-from perf_doctor.shell.files import read_text
 
 _COMMANDS: Final = ("more: ", "next: ")
 """Lines of the agents' report that name a command of the shell."""
@@ -95,8 +93,7 @@ class Tools:
         """Diagnose Relax launch scripts without running them: what is wrong, its cost, its fix."""
         full = _is_full(detail, scripts)
         with self._one_at_a_time:
-            roots = self._roots(offered)
-            doctor = doctor_for(job or Job(), self._catalogs, roots)
+            doctor, roots = self._opened(offered, job)
             read = read_all(doctor, scripts, roots)
             full = full and _only(read.diagnoses)
             parts = [_diagnosis_text(one, full=full) for one in read.diagnoses]
@@ -117,8 +114,7 @@ class Tools:
         """
         full = _is_full(detail, scripts)
         with self._one_at_a_time:
-            roots = self._roots(offered)
-            doctor = doctor_for(job or Job(), self._catalogs, roots)
+            doctor, roots = self._opened(offered, job)
             read = read_all(doctor, scripts, roots)
             full = full and _only(read.diagnoses)
             parts = [data_block(estimate_report(one, explained=full)) for one in read.diagnoses]
@@ -142,8 +138,7 @@ class Tools:
         Nothing is edited.
         """
         with self._one_at_a_time:
-            roots = self._roots(offered)
-            doctor = doctor_for(job or Job(), self._catalogs, roots)
+            doctor, roots = self._opened(offered, job)
             diagnosis = read_one(doctor, script, roots)
             try:
                 asked = read_changes(set, unset, diagnosis.job.settings)
@@ -163,8 +158,7 @@ class Tools:
     ) -> Annotated[CallToolResult, Compared]:
         """Compare two launch scripts: the settings that differ and what each of them is worth."""
         with self._one_at_a_time:
-            roots = self._roots(offered)
-            doctor = doctor_for(job or Job(), self._catalogs, roots)
+            doctor, roots = self._opened(offered, job)
             both = read_one(doctor, a, roots), read_one(doctor, b, roots)
             found = compare(*both, doctor.catalog.rules)
             text = data_block(compare_report(found))
@@ -183,8 +177,7 @@ class Tools:
         Full: its fix tried, both jobs side by side.
         """
         with self._one_at_a_time:
-            roots = self._roots(offered)
-            doctor = doctor_for(job or Job(), self._catalogs, roots)
+            doctor, roots = self._opened(offered, job)
             wanted = find_rule(rule, doctor.catalog.rules)
             diagnosis = read_one(doctor, script, roots)
             judgement = next(one for one in diagnosis.judgements if one.rule == wanted.id)
@@ -210,6 +203,11 @@ class Tools:
             chosen = [one for one in known if series is None or one.id[2] == series]
             listed = data_block("\n".join(_inert_lines(None, _split(list_lines(chosen)))))
             return _answer(listed, Rules(rules=[_head(one) for one in chosen]))
+
+    def _opened(self, offered: ListRootsResult | None, job: Job | None) -> tuple[Doctor, Roots]:
+        """Return the doctor for one call, and where it may read."""
+        roots = self._roots(offered)
+        return doctor_for(job or Job(), self._catalogs, roots), roots
 
     def _roots(self, offered: ListRootsResult | None) -> Roots:
         """Return what may be read: the client's roots, and what the server was started with."""
@@ -267,8 +265,7 @@ def _split(lines: Iterable[str]) -> list[str]:
 
 
 def _written(rule: Rule) -> str:
-    page, name = built_in_text()
-    return section(rule, page if rule.place.file == name else read_text(rule.place.file))
+    return section(rule, page_of(rule))
 
 
 def _head(rule: Rule) -> RuleHead:
